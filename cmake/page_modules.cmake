@@ -85,7 +85,7 @@ add_run(run 1 ${run_less})
 add_run(run-more ${first_of_more})
 
 # What both modules with commands have of the command line.
-set(files program options output sizes predict_options time_questions run_text run_options interrupt count)
+set(files program options output sizes predict_options time_questions run_text run_options interrupt model_file count)
 list(TRANSFORM files REPLACE "(.+)" "src/cli/\\1.cpp")
 add_library(page_cli OBJECT ${files})
 target_include_directories(page_cli SYSTEM PUBLIC src/cli/small)  # in place of CLI11

@@ -295,6 +295,32 @@ TEST(Hardware, absurd_measurements_are_refused) {
             "x.json: links[0].latency is -1; expected seconds above 0, up to 1");
 }
 
+// small() has 4 TFLOP/s in bfloat16 and 1 in float32.
+TEST(Hardware, no_measured_rate_is_above_the_peak_of_its_type) {
+  const auto measured = [](const char* type, std::int64_t rate, std::int64_t cold_rate) {
+    return Json{
+        {"matmul", {{{"type", type}, {"m", 64}, {"n", 64}, {"k", 64}, {"rate", rate}, {"cold_rate", cold_rate}}}}};
+  };
+  EXPECT_EQ(refusal("/efficiency", measured("bfloat16", 4 * tera, tera)), "no error");
+  EXPECT_EQ(refusal("/efficiency", measured("bfloat16", 4 * tera + 1, tera)),
+            "x.json: efficiency.matmul[0].rate is 4000000000001; expected at most peak.bfloat16, 4000000000000");
+  EXPECT_EQ(refusal("/efficiency", measured("float32", tera, 2 * tera)),
+            "x.json: efficiency.matmul[0].cold_rate is 2000000000000; expected at most peak.float32, 1000000000000");
+  EXPECT_EQ(refusal("/efficiency", measured("int8", 9 * tera, tera)), "no error");  // whose peak is not known
+  EXPECT_EQ(refusal("/efficiency",
+                    Json{{"operations", {{{"name", "attend"}, {"type", "float32"}, {"work", 5}, {"rate", 3 * tera}}}}}),
+            "x.json: efficiency.operations[0].rate is 3000000000000; expected at most peak.float32, 1000000000000");
+  // A processor's peak is that of its base clock.
+  Json processor = small();
+  processor["kind"] = "cpu";
+  processor["efficiency"] = measured("float32", 3 * tera, tera);
+  EXPECT_EQ(error_of([&] { read_profile(processor, "x.json"); }), "no error");
+  processor["efficiency"] = measured("float32", 11 * tera, tera);
+  EXPECT_EQ(error_of([&] { read_profile(processor, "x.json"); }),
+            "x.json: efficiency.matmul[0].rate is 11000000000000; expected at most 10 times peak.float32, "
+            "1000000000000");
+}
+
 TEST(Hardware, only_what_was_measured_by_ourselves_has_no_address) {
   EXPECT_EQ(refusal("/sources", Json{{{"for", {"efficiency"}}, {"title", "measured"}}}), "no error");
   EXPECT_EQ(refusal("/sources", Json{{{"for", {"efficiency", "peak"}}, {"title", "measured"}}}),

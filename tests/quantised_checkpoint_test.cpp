@@ -10,10 +10,10 @@
 #include <random>
 
 #include "files/safetensors.h"
-#include "folder_fixture.h"
 #include "model/file_report.h"
 #include "model/read.h"
 #include "model/stored.h"
+#include "program_fixture.h"
 #include "run/engine.h"
 
 namespace reckon {
@@ -93,7 +93,7 @@ const nlohmann::json llama = {{"model_type", "llama"},       {"vocab_size", 48},
                               {"num_key_value_heads", 2},    {"head_dim", 40},         {"max_position_embeddings", 64},
                               {"tie_word_embeddings", false}};
 
-using QuantisedCheckpoint = FolderTest;
+using QuantisedCheckpoint = ProgramTest;
 
 TEST_F(QuantisedCheckpoint, ExpertsOfMxfp4RunAsTheNumbersThatTheyStandFor) {
   // What the sixteen codes stand for, from OCP's definition of MX.
@@ -181,6 +181,22 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
   EXPECT_EQ(report.quantized.size(), 14u);
   EXPECT_EQ(report.quantized.front().format, "FP8");
 
+  // Planned as they run on the cpu, and as they are in the file elsewhere; a scale for 128 × 128 is not counted there.
+  const auto planned = [&](const std::string& target) {
+    return json({"memory", path, "--target", target})["memory"]["weights"].get<std::int64_t>();
+  };
+  std::int64_t matrices = 0, others = 0;
+  for (const auto& [name, tensor] : packed.tensors)
+    if (tensor.dtype == DType::float8_e4m3)
+      matrices += std::ssize(tensor.bytes);
+    else if (!name.ends_with("_scale_inv"))
+      others += std::ssize(tensor.bytes);
+  const Model model = load_model(path);
+  EXPECT_EQ(planned("cpu"), 4 * matrices + others);
+  EXPECT_EQ(Weights::load(model, path).bytes(), 4 * matrices + others);
+  EXPECT_EQ(planned("gpu"), matrices + others);
+  EXPECT_EQ(json({"count", path})["weights_in_file"]["bytes"], report.bytes);
+
   const std::string first = "model.layers.0.mlp.down_proj.weight";
   packed.tensors.erase(first + "_scale_inv");
   EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "bad")); }),
@@ -190,6 +206,54 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
   EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "worse")); }),
             (folder_ / "worse/model.safetensors").string() + ": tensor '" + first +
                 "_scale_inv' is 1 × 1 of type F32, expected 2 × 3 of type F32");
+}
+
+// …by the config.json's word, where it has one: tensors of one method are called as those of another.
+TEST_F(QuantisedCheckpoint, OthersAreKnownByTheirConfig) {
+  using Stored = Checkpoint::Stored;
+  const std::string module = "model.layers.1.mlp.down_proj";
+  const std::pair<const char*, Stored> awq[] = {{".qweight", {DType::int32, {272, 20}, std::string(272 * 20 * 4, 'x')}},
+                                                {".qzeros", {DType::int32, {3, 20}, std::string(3 * 20 * 4, 'x')}},
+                                                {".scales", {DType::float16, {3, 160}, std::string(3 * 160 * 2, 'x')}}};
+  const std::pair<const char*, Stored> hqq[] = {{".W_q", {DType::uint8, {160, 136}, std::string(160 * 136, 'x')}},
+                                                {".meta", {DType::float16, {160}, std::string(160 * 2, 'x')}}};
+  const std::pair<const char*, Stored> bytes[] = {{".weight", {DType::int8, {160, 272}, std::string(160 * 272, 'x')}},
+                                                  {".weight_scales", {DType::float16, {160}, std::string(320, 'x')}}};
+  const std::pair<const char*, Stored> nvfp4[] = {
+      {".weight", {DType::uint8, {160, 136}, std::string(160 * 136, 'x')}},
+      {".weight_scale", {DType::float8_e4m3, {160, 17}, std::string(160 * 17, 'x')}},
+      {".weight_scale_2", {DType::float32, {}, std::string(4, 'x')}}};
+  const struct {
+    const char *method, *name;
+    std::span<const std::pair<const char*, Stored>> instead;  // of .weight
+  } cases[] = {{"awq", "AWQ", awq},      {"gptq", "GPTQ", awq},       {"hqq", "HQQ", hqq},
+               {"eetq", "EETQ", bytes},  {"quanto", "Quanto", bytes}, {"modelopt", "ModelOpt", nvfp4},
+               {"novel", "novel", bytes}};
+  for (const auto& each : cases) {
+    Checkpoint made = random_checkpoint(llama);
+    made.config["quantization_config"] = {{"quant_method", each.method}};
+    const std::int64_t before = std::ssize(made.tensors.at(module + ".weight").bytes);
+    made.tensors.erase(module + ".weight");
+    std::int64_t after = 0;
+    for (const auto& [ending, tensor] : each.instead) {
+      made.tensors[module + ending] = tensor;
+      after += std::ssize(tensor.bytes);
+    }
+    const std::string path = made.write(folder_ / each.method);
+    const FileReport report = inspect_file(load_model(path), read_tensor_file(path));
+    ASSERT_EQ(report.quantized.size(), 1u) << each.method;
+    EXPECT_EQ(report.quantized.front().format, each.name);
+    EXPECT_TRUE(report.complete) << each.method;
+    EXPECT_EQ(report.weight_bytes, 4 * report.expected_elements - before + after) << each.method;
+    EXPECT_EQ(report.weight_bytes, report.bytes);
+    EXPECT_EQ(error_of([&] { LoadedModel::open(path); }), path + ": tensor '" + module + ".weight' is quantized as " +
+                                                              each.name +
+                                                              " does it, which reckon counts but does not run");
+    const std::string said = run({"memory", path}).err;
+    EXPECT_NE(said.find(" bytes, as " + std::string(each.name) + " packs them, which are planned as plain numbers"),
+              std::string::npos)
+        << said;
+  }
 }
 
 TEST_F(QuantisedCheckpoint, OthersAreKnownByNameCountedByTheirBytesAndRefused) {

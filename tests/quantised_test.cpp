@@ -189,7 +189,7 @@ TEST_P(Quantised, ProductsAreThoseOfTheDecodedBlocks) {
 // Several tiles of rows and of columns, cut as K above 4,096 is, and below.
 TEST_P(Quantised, ProductsOfManyTilesAreThoseOfTheDecodedBlocks) {
   Workshop machine(2);
-  for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k})
+  for (const DType dtype : {DType::q8_0, DType::q4_0, DType::mxfp4, DType::q4_k, DType::q6_k})
     for (const auto& [m, k] : {std::pair{260, 4608}, {530, 512}})
       for (const bool interleaved : {false, true}) {
         SCOPED_TRACE(std::string(encoding_of(dtype).name) + ", " + std::to_string(m) + " rows");
@@ -204,6 +204,99 @@ TEST_P(Quantised, ProductsOfManyTilesAreThoseOfTheDecodedBlocks) {
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// What is made of a result u while it is in the cache: from u itself, which the same product gives without it.
+TEST_P(Quantised, ProductsHaveEveryEpilogue) {
+  struct Case {
+    bool gate = false, activate = false;
+    Activation activation = Activation::silu;
+    double clamp = 0;
+    bool residual = false;
+    float scale = 1;
+  };
+  const Case cases[] = {{.residual = true},
+                        {.residual = true, .scale = 0.25f},
+                        {.activate = true},
+                        {.activate = true, .activation = Activation::relu, .residual = true},
+                        {.gate = true},
+                        {.gate = true, .activation = Activation::relu, .residual = true, .scale = -2},
+                        {.gate = true, .clamp = 7}};
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  Workshop machine(2);
+  for (const DType dtype : {DType::q8_0, DType::q4_0, DType::q4_k, DType::mxfp4, DType::q2_k})
+    for (const std::int64_t m : {1, 5, 40})
+      for (const bool interleaved : {false, true}) {
+        Problem plain(dtype, m, 75, 512);
+        if (interleaved) plain.interleave_weights();
+        machine.run({&plain.product, 1});
+        plain.expect_right();
+        if (HasFatalFailure()) return;
+        for (const Case& c : cases) {
+          SCOPED_TRACE(std::string(encoding_of(dtype).name) + ", " + std::to_string(m) + " rows, case " +
+                       std::to_string(&c - cases));
+          Problem problem(dtype, m, 75, 512);
+          if (interleaved) problem.interleave_weights();
+          std::vector<float> gate(static_cast<std::size_t>(m * 80)), residual(static_cast<std::size_t>(m * 75));
+          for (std::size_t i = 0; i < gate.size(); ++i) gate[i] = std::sin(static_cast<float>(i)) * 9;
+          for (std::size_t i = 0; i < residual.size(); ++i) residual[i] = std::cos(static_cast<float>(i)) * 50;
+          Epilogue& epilogue = problem.product.epilogue;
+          if (c.gate) epilogue.gate = gate.data();
+          epilogue.gate_stride = 80;
+          epilogue.activate = c.activate;
+          epilogue.activation = c.activation;
+          epilogue.clamp = c.clamp;
+          if (c.residual) epilogue.residual = residual.data();
+          epilogue.residual_stride = 75;
+          epilogue.scale = c.scale;
+          machine.run({&problem.product, 1});
+          for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t j = 0; j < 75; ++j) {
+              const auto at = static_cast<std::size_t>(i * problem.stride + j);
+              const double u = double{plain.y[at]}, g = double{gate[static_cast<std::size_t>(i * 80 + j)]};
+              const auto act = [&](double x) {
+                return c.activation == Activation::relu ? std::max(x, 0.0) : x * sigmoid(x);
+              };
+              double f = c.gate ? act(g) * u : c.activate ? act(u) : u;
+              if (c.clamp > 0) {
+                const double low = std::min(g, c.clamp);
+                f = low * sigmoid(1.702 * low) * (std::clamp(u, -c.clamp, c.clamp) + 1);
+              }
+              const double from = c.residual ? double{residual[static_cast<std::size_t>(i * 75 + j)]} : 0;
+              const double expected = from + double{c.scale} * f;
+              ASSERT_NEAR(problem.y[at], expected, 2e-6 * (std::abs(from) + std::abs(double{c.scale} * f)) + 1e-7)
+                  << "row " << i << ", column " << j;
+            }
+          for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t j = 75; j < problem.stride; ++j)
+              ASSERT_EQ(problem.y[static_cast<std::size_t>(i * problem.stride + j)], -7.0f);
+        }
+      }
+}
+
+// Queries, keys and values of one x: in encodings of their own, as quantisers mix them.
+TEST_P(Quantised, ProductsThatShareTheirInputHaveTheBitsOfEachAlone) {
+  Workshop machine(3);
+  for (const std::int64_t m : {1, 7, 150}) {
+    Problem q(DType::q4_k, m, 200, 512, 1), k(DType::q4_k, m, 72, 512, 2), v(DType::q6_k, m, 72, 512, 3);
+    Problem q_alone(DType::q4_k, m, 200, 512, 1), k_alone(DType::q4_k, m, 72, 512, 2),
+        v_alone(DType::q6_k, m, 72, 512, 3);
+    for (Problem* each : {&q, &k, &v, &q_alone, &k_alone, &v_alone}) {
+      each->interleave_weights();
+      each->product.x8 = q.x8.data();
+    }
+    const Product together[] = {q.product, k.product, v.product};
+    machine.run(together);
+    for (Problem* each : {&q_alone, &k_alone, &v_alone}) machine.run({&each->product, 1});
+    EXPECT_TRUE(same_bits(q.y, q_alone.y)) << m;
+    EXPECT_TRUE(same_bits(k.y, k_alone.y)) << m;
+    EXPECT_TRUE(same_bits(v.y, v_alone.y)) << m;
+    q.expect_right();
+    for (Problem* each : {&k, &v}) {  // of the x that they share
+      each->quantised = q.quantised;
+      each->expect_right();
+    }
+  }
 }
 
 TEST_P(Quantised, ProductsHaveEqualBitsForAnyNumberOfThreads) {

@@ -9,7 +9,10 @@
 #include "paths.h"
 #include "program_fixture.h"
 
+#include <chrono>
 #include <cmath>
+#include <thread>
+#include <tuple>
 
 namespace reckon {
 namespace {
@@ -82,6 +85,70 @@ TEST_F(QuantizeProgram, AConfigOfPlainNumbersDoesNotSayThatTheyAreQuantised) {
     EXPECT_FALSE(Json::parse(text_of(fs::path(written) / "config.json")).contains("quantization_config"));
 }
 
+TEST_F(QuantizeProgram, AConfigNamesTheTypeThatWasWritten) {
+  Json config = Json::parse(text_of(folder_ / "config.json"));
+  config["torch_dtype"] = "bfloat16";
+  std::ofstream(folder_ / "config.json") << config;
+  const auto type_in = [&](const std::string& folder) {
+    return Json::parse(text_of(fs::path(folder) / "config.json"))["torch_dtype"];
+  };
+  const std::string random = out("random"), half = out("half"), back = out("back"), file = out("t.gguf");
+  quantize({out("config.json"), "--random", "1", "--out", random});
+  EXPECT_EQ(type_in(random), "float32");
+  quantize({random, "--to", "f16", "--out", half});
+  EXPECT_EQ(type_in(half), "float16");
+  const struct {
+    const char *to, *back_to, *expected;  // empty: as it is
+  } cases[] = {{"", "", "float16"}, {"bf16", "", "bfloat16"}, {"q8_0", "", "float32"}, {"q8_0", "bf16", "bfloat16"}};
+  for (const auto& [to, back_to, expected] : cases) {
+    std::vector<std::string> there{half, "--out", file}, again{file, "--out", back};
+    if (*to != 0) there.insert(there.end(), {"--to", to});
+    if (*back_to != 0) again.insert(again.end(), {"--to", back_to});
+    quantize(there);
+    quantize(again);
+    EXPECT_EQ(type_in(back), expected) << to << " and back to " << back_to;
+  }
+  quantize({half, "--out", file});
+  quantize({file, "--to", "bf16", "--out", out("second.gguf")});
+  quantize({out("second.gguf"), "--out", back});
+  EXPECT_EQ(type_in(back), "bfloat16");
+}
+
+// Over pieces that take a while each: the signal falls into them.
+TEST_F(QuantizeProgram, AnInterruptLeavesNothingBehind) {
+  if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
+  const pid_t child =
+      start({"quantize", "gpt2", "--random", "1", "--to", "f32", "--threads", "1", "--out", out("folder")});
+  ASSERT_GT(child, 0);
+  while (!fs::exists(folder_ / "folder")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ::kill(child, SIGINT);
+  const Result result = end(child);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err, "reckon: interrupted before it was done\n");
+  EXPECT_FALSE(fs::exists(folder_ / "folder"));
+}
+
+TEST_F(QuantizeProgram, AGgufFileOnStandardInputIsRefusedByItsKind) {
+  const std::string file = out("t.gguf");
+  quantize({tiny + "llama-gqa", "--out", file});
+  const Result result = run({"count", "-"}, file);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err,
+            "reckon: standard input: this is a GGUF file, which cannot be read from there; give its name\n");
+}
+
+TEST_F(QuantizeProgram, BlocksThatAreQuantisedAgainAreNoted) {
+  const std::string once = out("once.gguf"), twice = out("twice.GGUF");  // whatever the case
+  quantize({out("config.json"), "--random", "1", "--to", "q8_0", "--out", once});
+  const Result result = run({"quantize", once, "--to", "q4_0", "--out", twice});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_NE(result.err.find("are quantised already, and so a second time in " + twice), std::string::npos)
+      << result.err;
+  EXPECT_TRUE(text_of(twice).starts_with("GGUF"));
+  EXPECT_EQ(json({"count", twice})["file"]["complete"], true);
+  EXPECT_EQ(run({"quantize", once, "--to", "q8_0", "--out", out("same.gguf")}).err, "");
+}
+
 TEST_F(QuantizeProgram, AFolderIsTheSameAfterAGgufFile) {
   for (const std::string name : {"llama-gqa", "qwen2", "gemma2"})
     for (const std::string dtype : {"float32", "bfloat16", "float16"}) {
@@ -150,6 +217,41 @@ TEST_F(QuantizeProgram, ReportsEveryTensor) {
   EXPECT_EQ(report["tensor_bytes"], bytes);
   EXPECT_NEAR(report["bits_per_weight"].get<double>(), 8.0 * static_cast<double>(bytes) / static_cast<double>(elements),
               1e-9);
+}
+
+// 256 × 64 of the embedding and of the head, two layers of 3·64² (keys and values are half as wide) and 3·64·96, five
+// norms: 34 bytes hold 32 in Q8_0, 18 in Q4_0.
+TEST_F(QuantizeProgram, WhatIsWrittenIsCountedByItsBytes) {
+  constexpr std::int64_t table = 256 * 64, matrices = 2 * table + 2 * (3 * 64 * 64 + 3 * 64 * 96), norms = 5 * 64;
+  const std::string eight = out("eight.gguf"), four = out("four.gguf");
+  for (const auto& [file, encoding, block] : {std::tuple(eight, "q8_0", 34), std::tuple(four, "q4_0", 18)}) {
+    quantize({out("config.json"), "--random", "1", "--to", encoding, "--out", file});
+    const Json counted = json({"count", file, "--phase", "decode", "--past", "0"});
+    const std::int64_t bytes = matrices / 32 * block + norms * 4;
+    EXPECT_EQ(counted["weights_in_file"]["bytes"], bytes);
+    EXPECT_DOUBLE_EQ(counted["weights_in_file"]["bits_per_weight"].get<double>(),
+                     8.0 * static_cast<double>(bytes) / (matrices + norms));
+    EXPECT_EQ(counted["bytes"]["type"], "stored");
+    // Of the embedding one row, in the bfloat16 that it becomes.
+    EXPECT_EQ(counted["bytes"]["weights_read"], bytes - table / 32 * block + 64 * 2);
+    std::int64_t sum = 0;
+    for (const Json& tensor : counted["file"]["tensors"]) {
+      EXPECT_EQ(tensor["type"], tensor["shape"].size() > 1 ? (block == 34 ? "Q8_0" : "Q4_0") : "F32");
+      sum += tensor["bytes"].get<std::int64_t>();
+    }
+    EXPECT_EQ(sum, bytes);
+    EXPECT_NE(run({"count", file})
+                  .out.find(fmt::format(" as in the file, {:.2f} bits per weight; ",
+                                        8.0 * static_cast<double>(bytes) / (matrices + norms))),
+              std::string::npos);
+    EXPECT_FALSE(json({"count", file, "--layers", "1"}).contains("weights_in_file"));
+    EXPECT_EQ(json({"count", file, "--precision", "float32"})["bytes"]["type"], "float32");
+  }
+  const Json compared = json({"compare", eight, four});
+  EXPECT_EQ(compared["models"][0]["weights_in_file"]["bytes"], matrices / 32 * 34 + norms * 4);
+  EXPECT_EQ(compared["models"][1]["weights_in_file"]["bytes"], matrices / 32 * 18 + norms * 4);
+  EXPECT_GT(compared["models"][0]["bytes"]["read"], compared["models"][1]["bytes"]["read"]);
+  EXPECT_NE(run({"compare", eight, four}).out.find("weights in the file"), std::string::npos);
 }
 
 TEST_F(QuantizeProgram, CalibratesAndChoosesWithinWhatIsAskedFor) {
@@ -396,6 +498,22 @@ TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {
   if (fs::exists(stories))  // whose tokenizer puts <s> before any text, also before none
     expect_complaint({"quantize", stories.string(), "--to", "q4_0", "--calibrate", "/dev/null", "--out", out("t.gguf")},
                      2, "'/dev/null' is empty; expected a text to calibrate with");
+  expect_complaint({"quantize", model, "--to", "Q4_K_M", "--out", out("t.gguf")}, 2,
+                   "--to has 'Q4_K_M', which in llama.cpp is a mix of encodings; expected q4_k for all matrices, or "
+                   "--bits or --fit, which choose an encoding for each");
+  expect_complaint({"quantize", model, "--to", "bf16", "--calibrate", "/dev/null", "--out", out("folder")}, 2,
+                   "--calibrate keeps exact what blocks would lose, but --out is the folder '" + out("folder") +
+                       "', whose safetensors have none; expected a name that ends in .gguf");
+  fs::create_directory(folder_ / "shards");
+  std::ofstream(folder_ / "shards" / "model.safetensors.index.json") << "{}";
+  expect_complaint({"quantize", model, "--to", "bf16", "--out", out("shards")}, 2,
+                   "--out is the folder '" + out("shards") +
+                       "', which holds a model in several files; expected another one, where the new "
+                       "model.safetensors stands alone");
+  EXPECT_TRUE(run({"quantize", tiny + "arcee", "--out", out("t.gguf")})
+                  .err.ends_with("arcee's relu2; a folder as --out is written as safetensors\n"));
+  EXPECT_TRUE(run({"quantize", tiny + "arcee", "--table", "--to", "q4_0"})
+                  .err.ends_with("arcee's relu2; the rows of --table are GGUF files, so that this model has none\n"));
   EXPECT_EQ(run({"quantize", model, "--to", "q9", "--out", out("t.gguf")}).code, 2);
   EXPECT_EQ(run({"quantize", tiny + "gptj", "--out", out("t.gguf")}).code, 1);
   EXPECT_FALSE(fs::exists(folder_ / "t.gguf"));

@@ -238,6 +238,25 @@ TEST(Roofline, says_what_is_assumed) {
   EXPECT_EQ(std::count(t4.begin(), t4.end(), "t4 has no rate for bfloat16: that of float32 is taken"), 1);
 }
 
+TEST(Roofline, says_that_recurrences_are_taken_to_go_token_by_token) {
+  const auto says = [](const char* model, Phase phase, std::int64_t tokens, const char* device) {
+    Workload workload = phase == Phase::train ? bfloat16_training(1, tokens) : workload_of(phase);
+    workload.tokens = tokens;
+    const Hardware hardware = read_hardware(device);
+    const Target target = hardware.profile.kind == DeviceKind::cpu ? cpu_target : gpu_target;
+    const std::vector<std::string> assumed = time_program(program_of(model, workload, target), hardware).assumptions;
+    return std::count_if(assumed.begin(), assumed.end(), [](const std::string& sentence) {
+      return sentence.find("token by token") != std::string::npos && sentence.ends_with("a lower bound");
+    });
+  };
+  EXPECT_EQ(says("mamba2-780m", Phase::prefill, 64, "h100"), 1);
+  EXPECT_EQ(says("mamba2-780m", Phase::train, 64, "h100"), 1);
+  EXPECT_EQ(says("qwen3-next-80b-a3b", Phase::prefill, 64, "h100"), 1);  // the delta rule
+  EXPECT_EQ(says("mamba2-780m", Phase::decode, 1, "h100"), 0);
+  EXPECT_EQ(says("mamba2-780m", Phase::prefill, 64, "epyc-9654"), 0);  // whose kernel does so
+  EXPECT_EQ(says("gpt2", Phase::prefill, 64, "h100"), 0);
+}
+
 TEST(Roofline, a_type_that_a_device_does_not_have_is_an_error) {
   Workload workload = workload_of(Phase::prefill);
   workload.tokens = 16;

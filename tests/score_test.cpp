@@ -164,6 +164,16 @@ TEST(Score, DivergesFromAnotherModelAsTheLogitsSay) {
   EXPECT_EQ(none.equal_best, 47);
 }
 
+TEST(Score, TheMedianOfAnEvenNumberIsTheMeanOfTheTwoInTheMiddle) {
+  const auto median = [](std::vector<float> sorted) {
+    return Divergence{{}, {}, 0, 0, std::move(sorted), {}}.median();
+  };
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({1, 4}), 2.5);
+  EXPECT_EQ(median({1, 2, 7}), 2);
+  EXPECT_EQ(median({1, 2, 7, 9}), 4.5);
+}
+
 TEST(Score, RefusesToCompareOtherVocabularies) {
   Engine one = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
   Engine other = tiny_engine("phi3-longrope-long", {.threads = 1, .capacity = 10});

@@ -1,4 +1,5 @@
 // `reckon time` asked how much to train, and how well a run that was measured used its devices.
+#include <algorithm>
 #include <map>
 
 #include "program_fixture.h"
@@ -72,6 +73,45 @@ TEST_F(TimeQuestions, AMeasuredStepHasItsUtilisationByTheProgramAndAsPublished) 
   EXPECT_NEAR(shares.at("hfu program"), 0.424, 0.001);
 }
 
+// Text with its lines joined.
+std::string joined(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+TEST_F(TimeQuestions, AShareAboveThePeakIsSaidToBeImpossible) {
+  const std::vector<std::string> asked{"time", "llama-3.1-8b", "--on", "h100:64", "--phase", "train", "--batch", "1"};
+  const auto with = [&](const char* measured) {
+    std::vector<std::string> all = asked;
+    all.insert(all.end(), {"--measured", measured});
+    return all;
+  };
+  const std::string said = "More than 100% is impossible: the time, the batch or the devices are not those of the run.";
+  EXPECT_NE(joined(run(with("1e-9")).out).find(said), std::string::npos);
+  EXPECT_EQ(json(with("1e-9")).at("note"), said);
+  EXPECT_FALSE(json(with("100")).contains("note"));
+  EXPECT_EQ(run(with("100")).out.find("impossible"), std::string::npos);
+}
+
+// --batch is each device's in a prediction, and the whole step's of a run that was measured.
+TEST_F(TimeQuestions, AStepSaysHowManySequencesItHasInAllAndOnHowManyDevices) {
+  const std::vector<std::string> asked{"time",  "llama-3.1-8b", "--on", "h100:64", "--phase",
+                                       "train", "--context",    "8k",   "--batch", "1"};
+  EXPECT_NE(joined(run(asked).out).find("64 sequences of 8,192 new tokens at a time, in all on 64 devices"),
+            std::string::npos)
+      << run(asked).out;
+  auto measured = asked;
+  measured.insert(measured.end(), {"--measured", "10"});
+  EXPECT_NE(joined(run(measured).out).find("of 1 sequence of 8,192 tokens in all, on 64 devices"), std::string::npos)
+      << run(measured).out;
+}
+
+TEST_F(TimeQuestions, WhatNoNumberHoldsIsTooLargeToTime) {
+  for (const char* phase : {"decode", "train"})
+    expect_complaint({"time", "llama-3-8b", "--on", "h100", "--phase", phase, "--batch", "1000000000000"}, 1,
+                     "llama-3-8b: the workload is too large to time: ");
+}
+
 // A layout's batch is that of a rank and a micro-batch; a rate says the same as a time.
 TEST_F(TimeQuestions, ARateIsTokensOverSecondsOfAllRanks) {
   const std::vector<std::string> with{"time", "gpt2",     "--on", "h100:8",          "--phase", "train",   "--data",
@@ -124,6 +164,20 @@ TEST_F(TimeQuestions, ThatMakeNoSenseAreOneSentence) {
   expect({"--rate", "0"}, "--rate is 0");
   expect({"--rate", "1k", "--measured", "1"}, "--measured and --rate both say");
   expect({"--compute-optimal", "--measured", "1"}, "--compute-optimal is given with a run that was measured");
+  for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{{"--batches"},
+                                                                                     {"--roofline"},
+                                                                                     {"--svg", "x.svg"},
+                                                                                     {"--efficiency", "0.5"},
+                                                                                     {"--tokens-total", "1B"},
+                                                                                     {"--steps", "10"},
+                                                                                     {"--price", "2"}}) {
+    auto with = other;
+    with.insert(with.end(), {"--measured", "1"});
+    expect(with, other[0] + " is of a prediction, and --measured of a run that was measured; expected one of them");
+    with = other;
+    with.insert(with.end(), {"--rate", "1k"});
+    expect(with, other[0] + " is of a prediction, and --rate of a run that was measured; expected one of them");
+  }
   expect({"--lora", "0"}, "--lora is 0");
   expect({"--lora", "-4"}, "--lora is ");
   expect({"--lora", "1k"}, "--lora is 1024, but the attention/query matrices of gpt2 are 768 × 768; expected 1 to 768");

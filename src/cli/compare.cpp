@@ -5,8 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/commands.h"
+#include "cli/model_file.h"
 #include "cli/options.h"
 #include "files/numbers.h"
 #include "report/compare.h"
@@ -43,14 +46,22 @@ void run(const CompareOptions& asked) {
     throw UsageError(fmt::format("only {} is given to compare; expected two models or more", asked.models.front()));
   Setting setting = read_options(asked.options);
   std::vector<Model> models;
-  for (const std::string& name : asked.models) models.push_back(modify(read_model(name), setting.changes));
+  std::vector<std::optional<ModelFile>> files;  // of those that are unchanged
+  for (const std::string& name : asked.models) {
+    const Model loaded = read_model(name);
+    models.push_back(modify(loaded, setting.changes));
+    files.push_back(is_of_file(models.back(), loaded) ? read_model_file(name, loaded) : std::nullopt);
+  }
   const std::string length_note = set_common_length(setting.workload, models);
   std::vector<Compared> compared;
-  for (Model& model : models) {
-    Ledger ledger = count(model, setting.workload);
-    note_workload(model, ledger.workload);
-    std::optional<CacheCost> cache = cache_of(model, ledger);
-    compared.push_back({std::move(model), std::move(ledger), cache});
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    Workload workload = setting.workload;
+    if (files[i]) take_types(*files[i], asked.options, workload);
+    Ledger ledger = count(models[i], workload);
+    note_workload(models[i], ledger.workload);
+    std::optional<CacheCost> cache = cache_of(models[i], ledger);
+    compared.push_back({std::move(models[i]), std::move(ledger), cache, std::nullopt});
+    if (files[i] && files[i]->report.complete) compared.back().file = std::move(files[i]->report);
   }
   write_report(compare_document(compared, length_note), asked.output);
 }

@@ -3,11 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/commands.h"
+#include "cli/model_file.h"
 #include "cli/options.h"
-#include "files/tensor_file.h"
-#include "model/location.h"
 #include "report/count.h"
 
 namespace reckon::cli {
@@ -27,10 +28,14 @@ void run(CountOptions& asked) {
   view.train_tokens = static_cast<double>(asked.train_tokens);
   view.json_alone = asked.output.format == Format::json;
   const Model loaded = read_model(asked.model);
-  const ModelLocation location = locate_model(asked.model);
-  if (!location.weights.empty()) view.file = inspect_file(loaded, read_tensor_file(location.weights));
   const Model model = modify(loaded, setting.changes);
-  const Ledger ledger = count(model, setting.workload);
+  Workload workload = setting.workload;
+  if (std::optional<ModelFile> file = read_model_file(asked.model, loaded)) {
+    view.of_file = is_of_file(model, loaded);
+    view.file = std::move(file->report);
+    if (view.of_file) take_types(*file, asked.options, workload);
+  }
+  const Ledger ledger = count(model, workload);
   note_workload(model, ledger.workload);
   write_report(count_document(model, ledger, view), asked.output);
 }

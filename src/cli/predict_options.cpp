@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "cli/model_file.h"
 #include "files/encoding.h"
+#include "files/numbers.h"
 #include "network/forward.h"
 #include "files/tensor_file.h"
 #include "model/location.h"
@@ -193,11 +195,8 @@ void set_types(Prediction& prediction, const PredictOptions& options) {
 
 // Weights have the types of their file, unless the model is not the file's any more.
 void take_stored_types(Prediction& prediction, const StoredModel& loaded) {
-  if (loaded.types == nullptr) return;
-  Model same = prediction.model;
-  same.context = loaded.model.context;
-  if (!(same == loaded.model)) return;
-  prediction.workload.parameter_types = loaded.types;
+  if (loaded.types == nullptr || !is_of_file(prediction.model, loaded.model)) return;
+  prediction.workload.parameter_types = prediction.target == cpu_target ? loaded.types : loaded.file_types;
   prediction.stored = true;
 }
 
@@ -284,11 +283,26 @@ Prediction read_prediction(const PredictOptions& options) {
 }
 
 StoredModel read_stored_model(const PredictOptions& options) {
-  StoredModel loaded{read_model(options.model), nullptr};
+  StoredModel loaded{read_model(options.model), nullptr, nullptr};
   const ModelLocation location = locate_model(options.model);
   const bool train = options.options.setting.workload.phase == Phase::train;
-  if (location.gguf && !options.precision && !train)
-    loaded.types = stored_types(loaded.model, read_tensor_file(location.weights));
+  if (location.weights.empty() || options.precision || train) return loaded;
+  const TensorFile file = read_tensor_file(location.weights);
+  if (location.gguf) {
+    loaded.types = loaded.file_types = stored_types(loaded.model, file);
+    return loaded;
+  }
+  const FileReport report = inspect_file(loaded.model, file);
+  if (report.quantized.empty()) return loaded;
+  if (packed_otherwise(report)) {
+    note(
+        fmt::format("{} holds its weights in {} bytes, as {} packs them, which are planned as plain numbers here "
+                    "(--precision int4 plans layers' matrices in 4 bits)",
+                    options.model, grouped(report.weight_bytes), report.quantized.front().format));
+    return loaded;
+  }
+  loaded.types = stored_types(loaded.model, file);
+  loaded.file_types = file_types(loaded.model, file);
   return loaded;
 }
 

@@ -43,14 +43,16 @@ struct Prediction {
   bool laid_out = false;              // a layout was given, rather than one device meant
   std::optional<std::int64_t> stage;  // …and of which stage; nothing: the command's choice
   std::optional<DType> weights;       // of the layers' matrices, where these alone are quantised
-  bool stored = false;                // weights have the types of the GGUF file that they are in
+  bool stored = false;                // weights have the types of the file that they are in
   std::int64_t made_for = 0;          // tokens: the model's own context, before --context
 };
 
-// MODEL as it was read, and the types that its weights have, where these are a GGUF file's own.
+// MODEL as it was read, and the types that its weights have where they are those of a GGUF file, or of another that is
+// quantised.
 struct StoredModel {
   Model model;
-  std::shared_ptr<const ParameterTypes> types;  // null: those that are asked for
+  std::shared_ptr<const ParameterTypes> types;       // once the cpu has loaded them; null: those that are asked for
+  std::shared_ptr<const ParameterTypes> file_types;  // …and in the file, which other devices are taken to read
 };
 
 // MODEL, the workload (`usual` is the phase where none is given), types, training and --on.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <regex>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -72,6 +73,11 @@ std::vector<DType> parse_encodings(const std::string& text) {
     for (int i = 0; i <= static_cast<int>(DType::uint64); ++i)
       if (can_encode(static_cast<DType>(i)) && encoding_of(static_cast<DType>(i)).name == full)
         dtype = static_cast<DType>(i);
+    if (!dtype && std::regex_match(lower, std::regex("q[2-6]_k_(s|m|l|xl)")))
+      throw UsageError(
+          fmt::format("--to has {}, which in llama.cpp is a mix of encodings; expected {} for all matrices, or --bits "
+                      "or --fit, which choose an encoding for each",
+                      quote(word), lower.substr(0, 4)));
     if (!dtype)
       throw UsageError(fmt::format("--to has {}; expected one of: {}", quote(word), fmt::join(encoding_words(), " ")));
     found.push_back(*dtype);
@@ -119,12 +125,26 @@ std::uint32_t file_type(DType dtype) {
   }
 }
 
+// By elements.
 DType most_common(const ModelExport& model, const std::vector<DType>& types) {
   std::map<DType, std::int64_t> elements;
   for (std::size_t i = 0; i < types.size(); ++i) elements[types[i]] += model.tensors()[i].elements();
   return std::max_element(elements.begin(), elements.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
+}
+
+// A config.json for tensors of these types. What it says of the type of weights stays where tensors do: it may be that
+// of the vectors, or of what was quantised.
+nlohmann::ordered_json config_for(const nlohmann::ordered_json& config, const ModelExport& model, bool random,
+                                  const std::vector<DType>& types) {
+  std::vector<DType> stored;
+  for (const ExportedTensor& tensor : model.tensors()) stored.push_back(tensor.stored);
+  const DType most = most_common(model, types);
+  if (is_quantised(most)) return config;
+  nlohmann::ordered_json plain = unquantised_config(config);
+  if (!random && plain == config && most_common(model, stored) == most) return plain;
+  return config_of_type(std::move(plain), most);
 }
 
 // …and what a file says of its encodings.
@@ -252,7 +272,7 @@ nlohmann::ordered_json boundary_ids(const std::string& model) {
 }
 
 std::vector<WrittenTensor> write_folder(const QuantizeOptions& asked, const LoadedModel& loaded,
-                                        const ModelLocation& location, bool from_gguf) {
+                                        const ModelLocation& location, bool from_gguf, Pool& pool) {
   FolderForm form{loaded.model(), load_described(asked.run.model).config};
   nlohmann::ordered_json ids;
   std::optional<DType> vectors;
@@ -272,9 +292,9 @@ std::vector<WrittenTensor> write_folder(const QuantizeOptions& asked, const Load
   for (const ExportedTensor& tensor : all.tensors())
     types.push_back(asked.to.empty() ? folder_type(tensor, vectors) : parse_encodings(asked.to).front());
   ProgressLine progress;
-  std::vector<WrittenTensor> written =
-      write_folder_model(asked.out, all, unquantised_config(form.config).dump(2) + "\n", types,
-                         [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
+  std::vector<WrittenTensor> written = write_folder_model(
+      asked.out, all, config_for(form.config, all, asked.run.random.has_value(), types).dump(2) + "\n", types, pool,
+      [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
   const fs::path folder = asked.out;
   if (!tokenizer.empty()) atomic_write(folder / "tokenizer.json", tokenizer);
   if (!ids.empty()) atomic_write(folder / "generation_config.json", ids.dump(2) + "\n");
@@ -292,9 +312,34 @@ std::optional<GgufPair> chat_template(const fs::path& folder) {
   return gguf_pair("tokenizer.chat_template", found->get<std::string>());
 }
 
+// The config.json that the pairs carry becomes that of these types.
+void set_carried_config(std::vector<GgufPair>& pairs, const ModelExport& model, bool random,
+                        const std::vector<DType>& types) {
+  for (GgufPair& pair : pairs) {
+    if (pair.key != config_key || !pair.value.is_string()) continue;
+    const auto config = nlohmann::ordered_json::parse(pair.value.get_ref<const std::string&>(), nullptr, false);
+    if (config.is_object()) pair = gguf_pair(config_key, config_for(config, model, random, types).dump());
+  }
+}
+
+// What blocks lost once, other blocks cannot give back.
+void note_quantised_again(const QuantizeOptions& asked, const ModelExport& model, const std::vector<DType>& types) {
+  std::int64_t tensors = 0;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const DType from = model.tensors()[i].stored;
+    tensors += is_quantised(from) && is_quantised(types[i]) && from != types[i];
+  }
+  if (tensors > 0)
+    note(fmt::format(
+        "{} tensor{} of {} {} quantised already, and so a second time in {}: made of the model that it was "
+        "made of, that would lose less",
+        grouped(tensors), tensors == 1 ? "" : "s", asked.run.model, tensors == 1 ? "is" : "are", asked.out));
+}
+
 std::vector<WrittenTensor> write_gguf_file(const QuantizeOptions& asked, const ModelExport& model,
                                            const std::vector<GgufPair>& pairs, const std::vector<DType>& types,
                                            const Importance& importance, Pool& pool) {
+  note_quantised_again(asked, model, types);
   ProgressLine progress;
   return write_gguf_model(asked.out, model, with_types(pairs, most_common(model, types)), types, importance, pool,
                           [&](std::int64_t done, std::int64_t all) { progress.show("quantizing", done, all); });
@@ -310,9 +355,16 @@ std::vector<GgufPair> described_pairs(const QuantizeOptions& asked, const ModelE
   return pairs;
 }
 
-ModelExport export_gguf(const LoadedModel& loaded, const ModelLocation& location, bool from_gguf) {
-  return from_gguf ? ModelExport::from_gguf(loaded.model(), loaded.weights(), read_tensor_file(location.weights))
-                   : ModelExport::to_gguf(loaded.model(), loaded.weights());
+ModelExport export_gguf(const QuantizeOptions& asked, const LoadedModel& loaded, const ModelLocation& location,
+                        bool from_gguf) {
+  if (from_gguf) return ModelExport::from_gguf(loaded.model(), loaded.weights(), read_tensor_file(location.weights));
+  try {
+    return ModelExport::to_gguf(loaded.model(), loaded.weights());
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}; {}", error.what(),
+                            asked.table ? "the rows of --table are GGUF files, so that this model has none"
+                                        : "a folder as --out is written as safetensors"));
+  }
 }
 
 void write_table(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded,
@@ -362,7 +414,7 @@ void check_table(const QuantizeOptions& asked) {
 
 void run(const QuantizeOptions& asked) {
   check_table(asked);
-  const bool gguf = asked.out.ends_with(".gguf");
+  const bool gguf = CLI::detail::to_lower(asked.out).ends_with(".gguf");
   if (asked.bits && asked.fit > 0) throw UsageError("give one of --bits and --fit: how large the file may be");
   const std::vector<DType> wanted = asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to);
   if (wanted.size() > 1 && !asked.bits && asked.fit == 0 && !asked.table)
@@ -375,6 +427,16 @@ void run(const QuantizeOptions& asked) {
                       quote(asked.out), encoding_of(dtype).name));
   if (!gguf && (asked.bits || asked.fit > 0))
     throw UsageError("--bits and --fit choose encodings of GGUF files; expected an --out that ends in .gguf");
+  if (!gguf && !asked.table && !asked.calibrate.empty())
+    throw UsageError(fmt::format(
+        "--calibrate keeps exact what blocks would lose, but --out is the folder {}, whose safetensors have none; "
+        "expected a name that ends in .gguf",
+        quote(asked.out)));
+  if (!gguf && !asked.table && fs::exists(fs::path(asked.out) / "model.safetensors.index.json"))
+    throw UsageError(
+        fmt::format("--out is the folder {}, which holds a model in several files; expected another one, where the new "
+                    "model.safetensors stands alone",
+                    quote(asked.out)));
   check_file(asked.output.file);
   check_file(asked.svg == "-" ? "" : asked.svg);
   if (gguf) check_writable(asked.out);
@@ -397,11 +459,12 @@ void run(const QuantizeOptions& asked) {
                               : read_ids(asked, asked.calibrate, loaded->model(), calibration_tokens, "calibrate with");
   const Importance importance = calibrate(asked, loaded, calibrating, pool);
   if (asked.table)
-    return write_table(asked, loaded, export_gguf(*loaded, location, from_gguf), from_gguf, ids, importance, pool);
+    return write_table(asked, loaded, export_gguf(asked, *loaded, location, from_gguf), from_gguf, ids, importance,
+                       pool);
   std::vector<WrittenTensor> written;
   std::int64_t bytes = 0;
   if (gguf) {
-    const ModelExport all = export_gguf(*loaded, location, from_gguf);
+    const ModelExport all = export_gguf(asked, *loaded, location, from_gguf);
     std::vector<GgufPair> pairs = described_pairs(asked, all, from_gguf);
     if (!from_gguf) {
       std::vector<GgufPair> more = tokenizer_pairs(asked, loaded->model());
@@ -409,10 +472,11 @@ void run(const QuantizeOptions& asked) {
       if (std::optional<GgufPair> chat = chat_template(location.folder)) pairs.push_back(std::move(*chat));
     }
     const std::vector<DType> types = choose_types(asked, loaded, all, pairs, importance, calibrating, pool);
+    if (!asked.bits && asked.fit == 0) set_carried_config(pairs, all, asked.run.random.has_value(), types);
     written = write_gguf_file(asked, all, pairs, types, importance, pool);
     bytes = static_cast<std::int64_t>(fs::file_size(asked.out));
   } else {
-    written = write_folder(asked, *loaded, location, from_gguf);
+    written = write_folder(asked, *loaded, location, from_gguf, pool);
     bytes = static_cast<std::int64_t>(fs::file_size(fs::path(asked.out) / "model.safetensors"));
   }
   write_report(quantise_document(loaded->model().name, asked.out, bytes, written), asked.output);

@@ -38,7 +38,24 @@ std::optional<double> training_tokens(const TimeOptions& asked, const Estimate& 
   return std::nullopt;
 }
 
-void run(const TimeOptions& asked) {
+// A run that was measured is not predicted, drawn or paid for.
+void refuse_with_measured(const TimeOptions& asked) {
+  if (!asked.questions.measured && !asked.questions.rate) return;
+  const auto refuse = [&](const char* flag, bool given) {
+    if (given)
+      throw UsageError(fmt::format("{} is of a prediction, and {} of a run that was measured; expected one of them",
+                                   flag, asked.questions.measured ? "--measured" : "--rate"));
+  };
+  refuse("--batches", asked.batches);
+  refuse("--roofline", asked.roofline);
+  refuse("--svg", !asked.svg.empty());
+  refuse("--efficiency", asked.efficiency.has_value());
+  refuse("--tokens-total", asked.tokens_total.has_value());
+  refuse("--steps", asked.steps.has_value());
+  refuse("--price", asked.price.has_value());
+}
+
+void predict(const TimeOptions& asked) {
   if (asked.predict.on.empty())
     throw UsageError("no device is named; expected --on PROFILE[:N], such as --on h100 (`reckon hardware` lists them)");
   if (asked.predict.stage)
@@ -47,6 +64,7 @@ void run(const TimeOptions& asked) {
     throw UsageError(
         "--efficiency takes the place of the model of efficiency; expected no --batches, --roofline or "
         "--svg with it");
+  refuse_with_measured(asked);
   check_file(asked.svg == "-" ? "" : asked.svg);
   Prediction prediction = read_prediction(asked.predict);
   const Hardware& hardware = *prediction.hardware;
@@ -83,6 +101,14 @@ void run(const TimeOptions& asked) {
   if (asked.questions.compute_optimal)
     add_compute_optimal(document, asked.questions, report.model, report.estimate, tokens, asked.price);
   write_report(document, asked.output);
+}
+
+void run(const TimeOptions& asked) {
+  try {
+    predict(asked);
+  } catch (const Overflow& overflow) {
+    throw Error(fmt::format("{}: the workload is too large to time: {}", asked.predict.model, overflow.what()));
+  }
 }
 
 void add_amount(CLI::App& command, const char* flag, std::optional<std::int64_t>& value, const char* help) {

@@ -99,6 +99,7 @@ Passes training_passes(const Model& model, const Ledger& ledger) {
   workload.batch = 1;  // a token's share is the same in any batch
   workload.past = 0;
   workload.logits = Logits::all;
+  workload.parameter_types = nullptr;  // a file's blocks cannot be trained; FLOPs are the same in any type
   const Program step = logical_program(model, workload);
   const auto flops = [&](Stage stage) {
     return real(matmul_flops(step, [&](const Op& op) { return op.stage == stage; })) / new_tokens(step.workload);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "files/encoding.h"
 #include "model/nested.h"
 #include "model/read.h"
 #include "model/sublayers.h"
@@ -84,8 +85,7 @@ class Changer {
     set(old_ff.bias, feed_forward.bias, "mlp_bias");
     set(old.window, attention.window, "sliding_window");
     change_layer_fields();
-    if (config_.contains("torch_dtype")) config_["torch_dtype"] = "float32";
-    return config_;
+    return config_of_type(config_, DType::float32);
   }
 
  private:
@@ -94,8 +94,7 @@ class Changer {
     set(from_.vocab_size, to_.vocab_size, "vocab_size");
     set(from_.context, to_.context, "max_position_embeddings");
     set(from_.head.tied, to_.head.tied, "tie_word_embeddings");
-    if (config_.contains("torch_dtype")) config_["torch_dtype"] = "float32";
-    return config_;
+    return config_of_type(config_, DType::float32);
   }
 
   // A layer keeps the entry that the base has for one that is alike.
@@ -201,6 +200,15 @@ Json unquantised_config(Json config) {
     config.erase(name);
     if (nest != nullptr) config[nest].erase(name);
   }
+  return config;
+}
+
+Json config_of_type(Json config, DType dtype) {
+  const char* nest = nested_language_model(config);
+  for (Json* object : {&config, nest != nullptr ? &config[nest] : nullptr})
+    for (const char* name : {"torch_dtype", "dtype"})
+      if (object != nullptr && object->contains(name) && (*object)[name].is_string())
+        (*object)[name] = encoding_of(dtype).name;
   return config;
 }
 

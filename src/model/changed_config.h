@@ -1,6 +1,7 @@
 // The config.json of a model that was made by changing another one.
 #pragma once
 
+#include <reckon/dtype.h>
 #include <reckon/model.h>
 
 #include <nlohmann/json.hpp>
@@ -13,5 +14,8 @@ nlohmann::ordered_json changed_config(const nlohmann::ordered_json& base, const 
 
 // `config` of files that hold plain numbers: without what it says of how those of its own are quantised.
 nlohmann::ordered_json unquantised_config(nlohmann::ordered_json config);
+
+// `config` of files whose weights are in this type, where it names one ("torch_dtype", "dtype").
+nlohmann::ordered_json config_of_type(nlohmann::ordered_json config, DType dtype);
 
 }  // namespace reckon

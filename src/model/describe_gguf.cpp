@@ -27,8 +27,7 @@ class Describer {
     out_.architecture = gguf_architecture(model);
     if (out_.architecture.empty())
       throw Error(
-          fmt::format("{} is of the family {}, for which reckon writes no GGUF file: it writes the architectures {}; "
-                      "a folder as `out` is written as safetensors",
+          fmt::format("{} is of the family {}, for which reckon writes no GGUF file: it writes the architectures {}",
                       quote(model.name), quote(model.family), fmt::join(gguf_architectures(), ", ")));
   }
 
@@ -263,8 +262,7 @@ class Describer {
     if (same_network(model_, out_.form)) return;
     const std::vector<std::string> clauses = differences(model_, out_.form, out_.architecture);
     throw Error(fmt::format(
-        "{} has something that GGUF's architecture {} cannot say: {}; a folder as `out` is written as safetensors",
-        quote(model_.name), out_.architecture,
+        "{} has something that GGUF's architecture {} cannot say: {}", quote(model_.name), out_.architecture,
         clauses.empty() ? "what would be read again is another network" : fmt::format("{}", fmt::join(clauses, "; "))));
   }
 

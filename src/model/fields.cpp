@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -43,11 +44,14 @@ std::string describe(const nlohmann::json& value) {
     case nlohmann::json::value_t::number_float:
       return fmt::format("{}", value.get<double>());
     case nlohmann::json::value_t::string: {
+      // As JSON has it in ASCII: a NUL or a line break would end the sentence.
       const std::string& text = value.get_ref<const std::string&>();
-      if (text.size() <= 40) return fmt::format("\"{}\"", text);
-      std::size_t end = 40;  // not in the middle of a UTF-8 sequence
-      while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-      return fmt::format("\"{}…\"", text.substr(0, end));
+      std::size_t end = std::min<std::size_t>(text.size(), 40);  // not in the middle of a UTF-8 sequence
+      while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+      std::string shown =
+          nlohmann::json(text.substr(0, end)).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+      if (end < text.size()) shown.insert(shown.size() - 1, "…");
+      return shown;
     }
     case nlohmann::json::value_t::array:
       return fmt::format("an array of {}", value.size());

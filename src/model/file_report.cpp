@@ -1,16 +1,23 @@
 #include "model/file_report.h"
 
 #include <fmt/format.h>
+#include <reckon/error.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "files/checked.h"
+#include "model/load.h"
+#include "model/nested.h"
+#include "model/read.h"
 
 namespace reckon {
 namespace {
@@ -36,6 +43,7 @@ constexpr std::array packed_in_place{
 // Why a tensor that is no parameter may be there, by the ending of its name. The first that fits is taken.
 struct Reason {
   std::string_view ending, why;
+  bool of_weights = false;  // it belongs to a packed one
 };
 constexpr std::array reasons{
     Reason{".attn.bias", "stored attention mask"},
@@ -55,28 +63,66 @@ constexpr std::array reasons{
     Reason{"rope_freqs.weight", "divisors of the rotary frequencies, which the model has"},
     Reason{"rope_factors_long.weight", "divisors of the rotary frequencies, which the model has"},
     Reason{"rope_factors_short.weight", "divisors of the rotary frequencies, which the model has"},
-    Reason{"_blocks", "MXFP4 blocks, two 4-bit elements to a byte"},
-    Reason{"_scales", "quantization scale"},
-    Reason{".qweight", "packed quantized weight"},
-    Reason{".weight_packed", "packed quantized weight"},
-    Reason{".qzeros", "quantization zero point"},
-    Reason{".weight_zero_point", "quantization zero point"},
-    Reason{".scales", "quantization scale"},
-    Reason{".biases", "quantization offset"},
-    Reason{".weight_scale_inv", "quantization scale"},
-    Reason{".weight_scale", "quantization scale"},
-    Reason{".weight_scale_2", "quantization scale"},
-    Reason{".input_scale", "quantization scale"},
-    Reason{".k_scale", "quantization scale"},
-    Reason{".v_scale", "quantization scale"},
-    Reason{"absmax", "quantization scale"},
-    Reason{"quant_map", "quantization table"},
-    Reason{".bitsandbytes__nf4", "quantization state"},
-    Reason{".bitsandbytes__fp4", "quantization state"},
-    Reason{".SCB", "quantization scale"},
-    Reason{".g_idx", "quantization order"},
-    Reason{".weight_shape", "shape of a packed quantized weight"},
+    Reason{"_blocks", "MXFP4 blocks, two 4-bit elements to a byte", true},
+    Reason{"_scales", "quantization scale", true},
+    Reason{".qweight", "packed quantized weight", true},
+    Reason{".weight_packed", "packed quantized weight", true},
+    Reason{".qzeros", "quantization zero point", true},
+    Reason{".weight_zero_point", "quantization zero point", true},
+    Reason{".scales", "quantization scale", true},
+    Reason{".biases", "quantization offset", true},
+    Reason{".weight_scale_inv", "quantization scale", true},
+    Reason{".weight_scale", "quantization scale", true},
+    Reason{".weight_scale_2", "quantization scale", true},
+    Reason{".input_scale", "quantization scale", true},
+    Reason{".k_scale", "quantization scale", true},
+    Reason{".v_scale", "quantization scale", true},
+    Reason{"absmax", "quantization scale", true},
+    Reason{"quant_map", "quantization table", true},
+    Reason{".bitsandbytes__nf4", "quantization state", true},
+    Reason{".bitsandbytes__fp4", "quantization state", true},
+    Reason{".SCB", "quantization scale", true},
+    Reason{".g_idx", "quantization order", true},
+    Reason{".weight_shape", "shape of a packed quantized weight", true},
 };
+
+// How config.json's quant_method calls what is known by these names.
+constexpr std::pair<std::string_view, std::string_view> methods[] = {{"aqlm", "AQLM"},     {"auto-round", "AutoRound"},
+                                                                     {"awq", "AWQ"},       {"bitnet", "BitNet"},
+                                                                     {"eetq", "EETQ"},     {"fbgemm_fp8", "FBGEMM"},
+                                                                     {"gptq", "GPTQ"},     {"higgs", "HIGGS"},
+                                                                     {"hqq", "HQQ"},       {"modelopt", "ModelOpt"},
+                                                                     {"quanto", "Quanto"}, {"quark", "Quark"},
+                                                                     {"spqr", "SpQR"},     {"vptq", "VPTQ"}};
+
+// What the config.json beside the file says of how its weights are quantised; empty where it says nothing. The names of
+// tensors tell MXFP4 and FP8 more exactly.
+std::string method_beside(const TensorFile& file) {
+  if (file.files.empty() || !file.files.front().pairs.empty()) return "";  // a GGUF file says it by itself
+  const std::filesystem::path path = file.files.front().path.parent_path() / "config.json";
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return "";
+  nlohmann::json config;
+  try {
+    config = read_json_file(path, path.string(), "a config.json");
+  } catch (const Error&) {
+    return "";  // whoever needs it says why
+  }
+  if (!config.is_object()) return "";
+  const char* nest = nested_language_model(config);
+  for (const nlohmann::json* object : {&config, nest != nullptr ? &config[nest] : nullptr})
+    for (const char* field : quantization_fields) {
+      if (object == nullptr || !object->contains(field) || !(*object)[field].is_object()) continue;
+      const auto method = (*object)[field].find("quant_method");
+      if (method == (*object)[field].end() || !method->is_string()) continue;
+      const std::string word = method->get<std::string>();
+      if (word == "fp8" || word == "mxfp4") return "";
+      for (const auto& [known, name] : methods)
+        if (word == known) return std::string(name);
+      return word.size() <= 40 ? word : word.substr(0, 40);
+    }
+  return "";
+}
 
 bool is_integer(DType dtype) {
   constexpr std::array integers{DType::uint8, DType::int8,   DType::uint16, DType::int16,
@@ -96,7 +142,9 @@ std::int64_t layer_of(std::string_view name) {
   return -1;
 }
 
-FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout, const TensorInfo& tensor) {
+// `of_weights` is set where it belongs to a packed weight.
+FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout, const TensorInfo& tensor,
+                                  bool& of_weights) {
   const std::string& name = tensor.name;
   const auto because = [&](std::string why, bool may_be_left_out) {
     return FileReport::Unexpected{name, tensor.shape, tensor.elements, std::move(why), may_be_left_out};
@@ -126,7 +174,10 @@ FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout
     return because("keys and values of a layer that reads those of another", true);
   if (layer >= layers) return because(fmt::format("layer {} of a model with {} layers", layer, layers), false);
   for (const Reason& reason : reasons)
-    if (name.ends_with(reason.ending)) return because(std::string(reason.why), true);
+    if (name.ends_with(reason.ending)) {
+      of_weights = reason.of_weights;
+      return because(std::string(reason.why), true);
+    }
   return because("", false);
 }
 
@@ -165,6 +216,7 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
     share.bytes = checked_add(share.bytes, bytes, "the number of bytes");
     report.elements = checked_add(report.elements, tensor.elements, "the number of elements");
     report.bytes = checked_add(report.bytes, bytes, "the number of bytes");
+    report.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, bytes});
   }
 
   const StoredLayout layout = stored_layout(model, file);
@@ -183,15 +235,28 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
       report.misshapen.push_back({name, at->second->shape, embedding});
   }
   std::unordered_set<std::string_view> expected;
+  for (const StoredTensor& tensor : layout.tensors) expected.insert(tensor.name);
+  const std::string method = method_beside(file);
+  std::unordered_set<std::string> modules;  // those with tensors that a method of its own has put there
+  if (!method.empty())
+    for (const TensorInfo& tensor : file.tensors)
+      if (!expected.contains(tensor.name)) modules.insert(tensor.name.substr(0, tensor.name.rfind('.')));
+  std::unordered_set<std::string> packed;  // modules
   for (const StoredTensor& tensor : layout.tensors) {
-    expected.insert(tensor.name);
     const auto at = found.find(tensor.name);
     const bool plain = at != found.end() && at->second->shape == tensor.shape && !is_integer(at->second->dtype) &&
                        at->second->dtype != DType::float8_e4m3;
     if (plain) continue;
-    const std::string format = packing_of(
+    std::string format = packing_of(
         tensor.name, at == found.end() ? std::span<const Packing>(packings) : std::span<const Packing>(packed_in_place),
         found);
+    const std::string module = tensor.name.substr(0, tensor.name.rfind('.'));
+    const bool no_plain_type =
+        at != found.end() && (is_integer(at->second->dtype) || at->second->dtype == DType::float8_e4m3);
+    if (!method.empty() && (!format.empty() || no_plain_type || (at == found.end() && modules.contains(module)))) {
+      format = method;
+      packed.insert(module);
+    }
     if (!format.empty())
       report.quantized.push_back({tensor.name, format});
     else if (at == found.end())
@@ -199,8 +264,18 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
     else if (at->second->shape != tensor.shape)
       report.misshapen.push_back({tensor.name, at->second->shape, tensor.shape});
   }
-  for (const TensorInfo& tensor : file.tensors)
-    if (!expected.contains(tensor.name)) report.unexpected.push_back(unexpected(model, layout, tensor));
+  for (const TensorInfo& tensor : file.tensors) {
+    bool of_weights = expected.contains(tensor.name);
+    if (!of_weights) {
+      FileReport::Unexpected other = unexpected(model, layout, tensor, of_weights);
+      if (other.why.empty() && packed.contains(tensor.name.substr(0, tensor.name.rfind('.')))) {
+        other.why = fmt::format("part of a weight quantized by {}", method);
+        other.may_be_left_out = of_weights = true;
+      }
+      report.unexpected.push_back(std::move(other));
+    }
+    if (of_weights) report.weight_bytes += static_cast<std::int64_t>(tensor.end - tensor.begin);
+  }
   report.complete = report.missing.empty() && report.misshapen.empty();
   return report;
 }

@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "files/json_document.h"
@@ -57,6 +58,18 @@ Json read_json_file(const fs::path& path, const std::string& where, const std::s
   return parse_json(text, where);
 }
 
+namespace {
+
+// Standard input is read from its start to its end once, and a GGUF file here and there.
+void refuse_gguf(const fs::path& input, const std::string& where) {
+  std::error_code none;
+  if (!fs::is_regular_file(input, none)) return;  // of a pipe nothing may be taken
+  if (const std::optional<std::string> start = read_start(input, 4); start == "GGUF")
+    throw Error(fmt::format("{}: this is a GGUF file, which cannot be read from there; give its name", where));
+}
+
+}  // namespace
+
 Model find_preset(const std::string& name) { return read_config(preset_config(name), name); }
 
 Described load_described(const std::string& name_or_path) {
@@ -68,6 +81,7 @@ Described load_described(const std::string& name_or_path) {
     described.model.name = name_or_path;
     return described;
   }
+  if (name_or_path == "-") refuse_gguf(location.config, location.where);
   described.config = location.preset.empty() ? read_json_file(location.config, location.where, "a config.json")
                                              : preset_config(location.preset);
   described.model = read_config(described.config, location.where);

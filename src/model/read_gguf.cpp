@@ -118,7 +118,6 @@ void add_falcon(GgufPairs& pairs, Json& config) {
   config["num_ln_in_parallel_attn"] = two_norms ? 2 : 1;
   config["num_kv_heads"] = groups;
   config.erase("num_key_value_heads");
-  pairs.ignore("tensor_data_layout");
 }
 
 void add_stablelm(GgufPairs& pairs, Json& config) {
@@ -403,6 +402,33 @@ void change(GgufPairs& pairs, const Architecture& architecture, const Windows& w
                                       pairs.predicting > 1 ? "" : "s", pairs.predicting > 1 ? "are" : "is"));
 }
 
+[[noreturn]] void refuse_pair(GgufPairs& pairs, const std::string& key, const Json& value) {
+  pairs.refuse(fmt::format("{} is {}, which is not understood and could change the network", key, describe(value)));
+}
+
+// Keys that converters write for networks, too, which have nothing of the kind: with the value that says so.
+void accept_neutral(GgufPairs& pairs, const Architecture& architecture, const Model& model) {
+  const auto accept = [&](const char* name, const auto& neutral) {
+    const Json* found = pairs.value(name);
+    if (found != nullptr && !neutral(*found)) refuse_pair(pairs, pairs.key(name), *found);
+  };
+  using Scores = Mixture::Scores;
+  const Mixture* mixture = find<Mixture>(model);
+  const bool chosen_first = architecture.name == "gpt-oss";  // then weighed: llama.cpp's third
+  accept("attention.clamp_kqv", [](const Json& value) { return value == 0; });
+  accept("tensor_data_layout", [&](const Json& value) {
+    if (architecture.name == "falcon") return true;  // "jploski", whatever the layout
+    return value == (architecture.neighbours ? "Meta AI original pth" : "reference");
+  });
+  if (architecture.name == "deepseek2") return;  // which has understood the others
+  accept("expert_shared_count",
+         [&](const Json& value) { return value == 0 && (mixture == nullptr || !mixture->shared); });
+  accept("expert_gating_func", [&](const Json& value) {
+    return mixture != nullptr && value == (chosen_first ? 3 : 1) &&
+           (mixture->scores == Scores::softmax || mixture->scores == Scores::softmax_of_chosen);
+  });
+}
+
 }  // namespace
 
 const std::vector<std::string>& gguf_architectures() {
@@ -436,9 +462,8 @@ GgufModel read_gguf_model(const TensorFile& file, const std::string& where) {
   change(pairs, architecture, windows, read.model);
   if (!pairs.flag("attention.causal", true)) pairs.fail("attention.causal", "true: only causal models are supported");
   for (const char* harmless : {"vocab_size", "pooling_type"}) pairs.ignore(harmless);
-  if (const Fields::Unread* other = pairs.unread())
-    pairs.refuse(fmt::format("{} is {}, which is not understood and could change the network", other->name,
-                             describe(*other->value)));
+  accept_neutral(pairs, architecture, read.model);
+  if (const Fields::Unread* other = pairs.unread()) refuse_pair(pairs, other->name, *other->value);
   validate(read.model);
   return read;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "report/count.h"
 #include "report/describe.h"
 #include "report/figures.h"
 #include "report/memory.h"
@@ -134,6 +135,13 @@ Table shape_table(const std::vector<Compared>& compared) {
   const auto in_bytes = [&](const char* name, const auto& size) {
     add(name, [&](const Compared& c) { return bytes_cell(size(c)); });
   };
+  if (any([](const Compared& c) { return c.file.has_value(); })) {
+    add("weights in the file",
+        [](const Compared& c) { return c.file ? bytes_cell(Count(c.file->weight_bytes)) : Cell("–", ""); });
+    add("… bits per weight", [](const Compared& c) {
+      return c.file ? Cell(fmt::format("{:.2f}", c.file->bits_per_weight())) : Cell("–", "");
+    });
+  }
   in_bytes("weights in float32", [](const Compared& c) { return weight_bytes(c.ledger, DType::float32); });
   in_bytes("weights in bfloat16", [](const Compared& c) { return weight_bytes(c.ledger, DType::bfloat16); });
   if (compared.front().cache) {
@@ -183,6 +191,7 @@ Document compare_document(const std::vector<Compared>& compared, const std::stri
                      {"matmul_full", one.ledger.matmul_full},
                      {"matmul_exact", one.ledger.matmul_exact}};
     json["weights"] = weights_json(one.ledger);
+    if (one.file) json["weights_in_file"] = in_file_json(*one.file);
     add_memory_json(json, one.ledger, one.cache);
     models.push_back(std::move(json));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "count/cache.h"
+#include "model/file_report.h"
 #include "report/document.h"
 
 namespace reckon {
@@ -17,6 +18,7 @@ struct Compared {
   Model model;
   Ledger ledger;
   std::optional<CacheCost> cache;  // none when training
+  std::optional<FileReport> file;  // where the model's weights, unchanged, are in one that has all of them
 };
 
 // `note`: a sentence about what was compared; empty: none.

@@ -115,15 +115,20 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
         {"as published", fmt::format("{} by {} ({}){}", grouped(rule.estimate), rule.name, rule.reference,
                                      error ? ", " + signed_percent(*error) + " against exact" : "")});
   }
-  table.rows.push_back(
-      {"weights", fmt::format("{} in float32, {} in bfloat16", binary_bytes(weight_bytes(ledger, DType::float32)),
-                              binary_bytes(weight_bytes(ledger, DType::bfloat16)))});
+  const std::string in_file = view.of_file && view.file->complete ? in_file_text(*view.file) + "; " : "";
+  table.rows.push_back({"weights", in_file + fmt::format("{} in float32, {} in bfloat16",
+                                                         binary_bytes(weight_bytes(ledger, DType::float32)),
+                                                         binary_bytes(weight_bytes(ledger, DType::bfloat16)))});
   add_memory_lines(table, ledger, cache);
   return table;
 }
 
-Table weights_table(const Ledger& ledger) {
+Table weights_table(const Ledger& ledger, const CountView& view) {
   Table table{"Weights", {{"type"}, {"bytes", true}, {"binary", true}, {"decimal", true, Kind::text, false, 1}}};
+  if (view.of_file && view.file->complete) {
+    const std::int64_t bytes = view.file->weight_bytes;
+    table.rows.push_back({"as in the file", count_cell(bytes), binary_bytes(bytes), decimal_bytes(bytes)});
+  }
   for (DType type : weight_types) {
     const Count bytes = weight_bytes(ledger, type);
     table.rows.push_back(
@@ -240,7 +245,7 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
   parts.emplace_back(quantity_table(ledger, Quantity::matmul, view.by, "FLOPs of matrix products"));
   parts.emplace_back(quantity_table(ledger, Quantity::elementwise, view.by, "Element-wise FLOPs"));
   if (ledger.workload.phase == Phase::train) parts.emplace_back(training_table(ledger));
-  parts.emplace_back(weights_table(ledger));
+  parts.emplace_back(weights_table(ledger, view));
   parts.emplace_back(memory_table(ledger, cache));
   parts.emplace_back(traffic_table(ledger));
   parts.emplace_back(rules_table(rules));

@@ -72,13 +72,14 @@ OrderedJson count_json(const Model& model, const Ledger& ledger, const CountView
   json["flops"]["elementwise_by_component"] = rows_json(ledger, Quantity::elementwise, By::component);
   if (view.by != By::component) add_grouping(json, ledger, view.by);
   json["weights"] = weights_json(ledger);
+  if (view.of_file && view.file->complete) json["weights_in_file"] = in_file_json(*view.file);
   add_memory_json(json, ledger, cache);
   if (view.convention != Convention::exact)
     json["convention"] = rule_json(convention_flops(view.convention, model, ledger));
   json["rules"] = OrderedJson::array();
   for (const Rule& rule : rules) json["rules"].push_back(rule_json(rule));
   if (const std::string_view why = why_not_trained(model); !why.empty()) json["why_not_trained"] = why;
-  if (view.file) json["file"] = file_json(*view.file);
+  if (view.file) json["file"] = file_json(*view.file, view.json_alone);
   return json;
 }
 

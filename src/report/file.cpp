@@ -71,7 +71,16 @@ void add_file_parts(Document& document, const Model& model, const FileReport& fi
             });
 }
 
-OrderedJson file_json(const FileReport& file) {
+std::string in_file_text(const FileReport& file) {
+  return fmt::format("{} as in the file, {:.2f} bits per weight", binary_bytes(file.weight_bytes),
+                     file.bits_per_weight());
+}
+
+OrderedJson in_file_json(const FileReport& file) {
+  return {{"bytes", file.weight_bytes}, {"bits_per_weight", file.bits_per_weight()}};
+}
+
+OrderedJson file_json(const FileReport& file, bool tensors) {
   OrderedJson json = {{"elements", file.elements},
                       {"bytes", file.bytes},
                       {"expected_elements", file.expected_elements},
@@ -93,6 +102,11 @@ OrderedJson file_json(const FileReport& file) {
   for (const auto& t : file.misshapen)
     json["misshapen"].push_back({{"name", t.name}, {"found", t.found}, {"expected", t.expected}});
   for (const auto& t : file.quantized) json["quantized"].push_back({{"name", t.name}, {"format", t.format}});
+  if (!tensors) return json;
+  json["tensors"] = OrderedJson::array();
+  for (const auto& t : file.tensors)
+    json["tensors"].push_back(
+        {{"name", t.name}, {"type", encoding_of(t.dtype).stored_name}, {"shape", t.shape}, {"bytes", t.bytes}});
   return json;
 }
 

@@ -50,9 +50,13 @@ void add_memory_lines(Table& summary, const Ledger& ledger, const std::optional<
   }
   const WorkTotals work = ledger.total();
   summary.rows.push_back(
-      {"traffic", fmt::format("{} read, {} written in {}, nothing fused: {} FLOP per byte",
-                              range_text(decimal_bytes(work.read_least), decimal_bytes(work.read)),
-                              decimal_bytes(work.written), encoding_of(precision.weights).name, intensity_text(work))});
+      {"traffic",
+       fmt::format("{} read, {} written in {}, nothing fused: {} FLOP per byte",
+                   range_text(decimal_bytes(work.read_least), decimal_bytes(work.read)), decimal_bytes(work.written),
+                   ledger.workload.parameter_types != nullptr
+                       ? fmt::format("weights as in the file, all else in {}", encoding_of(precision.activations).name)
+                       : std::string(encoding_of(precision.weights).name),
+                   intensity_text(work))});
 }
 
 Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache) {
@@ -124,7 +128,8 @@ void add_memory_json(OrderedJson& json, const WorkTotals& work, const std::optio
 
 void add_memory_json(OrderedJson& json, const Ledger& ledger, const std::optional<CacheCost>& cache) {
   add_memory_json(json, ledger.total(), cache, ledger.state);
-  json["bytes"]["type"] = encoding_of(ledger.workload.precision.weights).name;
+  const bool stored = ledger.workload.parameter_types != nullptr;
+  json["bytes"]["type"] = stored ? "stored" : encoding_of(ledger.workload.precision.weights).name;
   json["launches"] = ledger.total().launches;
   json["precisions"] = OrderedJson::array();
   for (const PrecisionFlops& flops : flops_by_precision(ledger)) {

@@ -117,7 +117,7 @@ Document divergence_document(const DivergenceNames& names, std::span<const std::
   Table far{fmt::format("divergence from {} in nats per token", names.other),
             {{"mean", true}, {"median", true}, {"99%", true}, {"greatest", true}, {"same best token", true}}};
   const auto nats = [](double value) { return fmt::format("{:.6f}", value); };
-  far.rows.push_back({nats(divergence.mean()), nats(divergence.quantile(0.5)), nats(divergence.quantile(0.99)),
+  far.rows.push_back({nats(divergence.mean()), nats(divergence.median()), nats(divergence.quantile(0.99)),
                       nats(divergence.quantile(1)), fmt::format("{:.2f}%", 100 * best)});
   document.parts.push_back(far);
 
@@ -148,7 +148,7 @@ Document divergence_document(const DivergenceNames& names, std::span<const std::
                      {"best", one.best},
                      {"best_against", one.best_of_other}});
   }
-  document.json["divergence"] = {{"mean", divergence.mean()},          {"median", divergence.quantile(0.5)},
+  document.json["divergence"] = {{"mean", divergence.mean()},          {"median", divergence.median()},
                                  {"p99", divergence.quantile(0.99)},   {"greatest", divergence.quantile(1)},
                                  {"same_best", divergence.equal_best}, {"worst", worst}};
   if (!tokens.rows.empty()) document.parts.push_back(tokens);

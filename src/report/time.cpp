@@ -189,8 +189,10 @@ Table summary_table(const TimeReport& report) {
   add(run_name(e.workload.phase), seconds_text(report));
   std::string rate = fmt::format("{} tokens/s", whole(e.tokens_per_second()));
   if (e.sequences > 1 || training(report))
-    rate += fmt::format(": {} of {} at a time", counted(std::llround(e.sequences), "sequence"),
-                        counted(std::llround(e.tokens / e.sequences), "new token"));
+    rate +=
+        fmt::format(": {} of {} at a time{}", counted(std::llround(e.sequences), "sequence"),
+                    counted(std::llround(e.tokens / e.sequences), "new token"),
+                    e.hardware.devices > 1 ? fmt::format(", in all on {} devices", grouped(e.hardware.devices)) : "");
   add("throughput", rate);
   if (e.plain_share) {
     add("efficiency", fmt::format("{} of the peak, as given: no model of it", percent(*e.plain_share)));

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "files/numbers.h"
 #include "network/forward.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -37,6 +40,19 @@ OrderedJson utilisation_json(const Utilisation& one) {
   return json;
 }
 
+// A share above all of the peak, and what is wrong; empty: there is none.
+std::string above_peak_text(const MeasuredRun& run, const std::vector<Utilisation>& all) {
+  const auto above = [](const Utilisation& one) { return one.share > 1; };
+  if (std::none_of(all.begin(), all.end(), above)) return "";
+  const auto least = std::min_element(all.begin(), all.end(),
+                                      [](const Utilisation& a, const Utilisation& b) { return a.share < b.share; });
+  if (!above(*least))
+    return "More than 100% is impossible: where some count so much, they count work that the run has left out.";
+  return fmt::format(
+      "More than 100% is impossible{}: the time, the batch or the devices are not those of the run.",
+      run.hardware.profile.kind == DeviceKind::cpu ? " unless the clock was above that of the profile" : "");
+}
+
 }  // namespace
 
 Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisation>& utilisations) {
@@ -45,13 +61,15 @@ Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisat
   Document document;
   document.parts.emplace_back(
       Heading{fmt::format("{} on {} × {}", run.model.name, grouped(run.hardware.devices), run.hardware.profile.name)});
-  document.parts.emplace_back(
-      Paragraph{fmt::format("Measured: {} s for a step ({}) of {} × {} tokens, {} tokens/s. Peak of all "
-                            "devices in {}, dense: {}/s.",
-                            fmt::format("{:.6g}", run.seconds), phase_name(w.phase), grouped(w.batch),
-                            grouped(w.tokens), grouped(run.tokens_per_second), type, flops(run.peak))});
+  document.parts.emplace_back(Paragraph{fmt::format(
+      "Measured: {} s for a step ({}) of {} of {} in all, on {}, {} tokens/s. Peak of all "
+      "devices in {}, dense: {}/s.",
+      fmt::format("{:.6g}", run.seconds), phase_name(w.phase), counted(w.batch, "sequence"), counted(w.tokens, "token"),
+      counted(run.hardware.devices, "device"), grouped(run.tokens_per_second), type, flops(run.peak))});
   document.parts.emplace_back(share_table(utilisations, false));
   document.parts.emplace_back(share_table(utilisations, true));
+  const std::string note = above_peak_text(run, utilisations);
+  if (!note.empty()) document.parts.emplace_back(Paragraph{note});
   document.json = {{"schema", "reckon.utilisation/1"},
                    {"model", run.model.name},
                    {"hardware", run.hardware.profile.name},
@@ -64,6 +82,7 @@ Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisat
                    {"peak", {{"type", type}, {"flops", run.peak}}},
                    {"utilisation", OrderedJson::array()}};
   for (const Utilisation& one : utilisations) document.json["utilisation"].push_back(utilisation_json(one));
+  if (!note.empty()) document.json["note"] = note;
   return document;
 }
 

@@ -41,7 +41,7 @@ EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType>
       options[i].push_back({kept, bytes_in(tensor, kept), 0});
       continue;
     }
-    const std::vector<float> values = model.values(i);
+    const std::vector<float> values = model.values(i, &pool);
     const std::optional<Activations> columns = columns_of(importance, tensor);
     for (const DType wanted : candidates) {
       const DType dtype = fitting(wanted, tensor.columns());

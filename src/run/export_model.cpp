@@ -133,7 +133,7 @@ ModelExport ModelExport::to_folder(const Model& model, const Weights& weights, c
   return {weights, reordered(stored_layout(to), model, to), reckon::norm_shift(model, to)};
 }
 
-void ModelExport::fill(const Place& part, std::vector<float>& to) const {
+void ModelExport::fill(const Place& part, const Pool* pool, std::vector<float>& to) const {
   const ParameterData& data = weights_[part.parameter->key];
   const std::vector<StoredAxis>& axes = part.view->axes;
   const StoredAxis last = axes.back();
@@ -150,16 +150,17 @@ void ModelExport::fill(const Place& part, std::vector<float>& to) const {
   std::int64_t index = part.first / last.extent;
   std::vector<float> row;
   for_runs(axes, part.view->offset, [&](std::int64_t offset) {
+    if (pool != nullptr) pool->check_cancelled();
     decode_row(data, index++, row);
     for (std::int64_t i = 0; i < last.extent; ++i)
       to[static_cast<std::size_t>(offset + i * last.stride)] = row[static_cast<std::size_t>(i)];
   });
 }
 
-std::vector<float> ModelExport::values(std::size_t tensor) const {
+std::vector<float> ModelExport::values(std::size_t tensor, const Pool* pool) const {
   if (!constants_[tensor].empty()) return constants_[tensor];
   std::vector<float> all(static_cast<std::size_t>(tensors_[tensor].elements()));
-  for (const Place& part : parts_[tensor]) fill(part, all);
+  for (const Place& part : parts_[tensor]) fill(part, pool, all);
   if (parts_[tensor].empty()) {
     const TensorInfo& info = *in_source_.at(tensors_[tensor].name);
     decode(encoding_of(info.dtype), source_.bytes_of(info, mapped_), all);
@@ -272,19 +273,34 @@ EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int
 
 namespace {
 
-// Encodes what is to be written of a tensor, or takes the bytes that are there already.
-EncodedTensor encoded(const ModelExport& model, std::size_t index, DType dtype, const Importance& importance,
-                      Pool& pool) {
+// Piece by piece, so that gigabytes can be interrupted.
+void give(std::span<const std::byte> bytes, const TensorSink& sink, const Pool& pool) {
+  constexpr std::size_t piece = std::size_t{1} << 24;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    pool.check_cancelled();
+    sink(bytes.subspan(at, std::min(piece, bytes.size() - at)));
+  }
+}
+
+// Encodes what is to be written of a tensor, or takes the bytes that are there already. What is lost.
+double write_tensor(const ModelExport& model, std::size_t index, DType dtype, const Importance& importance, Pool& pool,
+                    const TensorSink& sink) {
   const ExportedTensor& tensor = model.tensors()[index];
-  if (const std::span<const std::byte> stored = model.as_stored(index, dtype); !stored.empty())
-    return {{stored.begin(), stored.end()}, 0, 0};
+  if (const std::span<const std::byte> stored = model.as_stored(index, dtype); !stored.empty()) {
+    give(stored, sink, pool);
+    return 0;
+  }
+  EncodedTensor encoded;
   try {
-    return encode_tensor(dtype, model.values(index), tensor.columns(), activations_of(importance, tensor), pool);
+    encoded =
+        encode_tensor(dtype, model.values(index, &pool), tensor.columns(), activations_of(importance, tensor), pool);
   } catch (const Cancelled&) {
     throw;
   } catch (const Error& error) {
     throw Error(fmt::format("tensor {}: {}", quote(tensor.name), error.what()));
   }
+  give(encoded.bytes, sink, pool);
+  return encoded.error;
 }
 
 // Calls write(tensors, data) for a file with the tensors in these encodings: each is encoded when its turn comes.
@@ -303,9 +319,7 @@ std::vector<WrittenTensor> write_encoded(const ModelExport& model, std::span<con
     all += tensor.elements();
   }
   write(tensors, [&](std::size_t i, const TensorSink& sink) {
-    const EncodedTensor tensor = encoded(model, i, types[i], importance, pool);
-    written[i].error = tensor.error;
-    sink(tensor.bytes);
+    written[i].error = write_tensor(model, i, types[i], importance, pool, sink);
     progress(done += model.tensors()[i].elements(), all);
   });
   return written;
@@ -327,16 +341,25 @@ std::vector<WrittenTensor> write_gguf_model(const std::filesystem::path& path, c
 }
 
 std::vector<WrittenTensor> write_folder_model(const std::filesystem::path& folder, const ModelExport& model,
-                                              const std::string& config, std::span<const DType> types,
+                                              const std::string& config, std::span<const DType> types, Pool& pool,
                                               const OnElements& progress) {
-  Pool alone(1);
+  std::vector<std::filesystem::path> made;  // what was not there before, the innermost first
+  std::error_code ignored;
+  for (std::filesystem::path each = folder; !each.empty() && !std::filesystem::exists(each, ignored);
+       each = each.parent_path())
+    made.push_back(each);
   make_folder(folder);
-  std::vector<WrittenTensor> written =
-      write_encoded(model, types, {}, alone, progress, [&](const auto& tensors, const TensorSource& data) {
-        write_safetensors(folder / "model.safetensors", tensors, data);
-      });
-  atomic_write(folder / "config.json", config);
-  return written;
+  try {
+    std::vector<WrittenTensor> written =
+        write_encoded(model, types, {}, pool, progress, [&](const auto& tensors, const TensorSource& data) {
+          write_safetensors(folder / "model.safetensors", tensors, data);
+        });
+    atomic_write(folder / "config.json", config);
+    return written;
+  } catch (...) {
+    for (const std::filesystem::path& each : made) std::filesystem::remove(each, ignored);  // those that are empty
+    throw;
+  }
 }
 
 }  // namespace reckon

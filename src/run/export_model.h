@@ -53,8 +53,8 @@ class ModelExport {
   const std::vector<ExportedTensor>& tensors() const { return tensors_; }
   const std::vector<GgufPair>& pairs() const { return pairs_; }  // of a GGUF file, without its tokenizer
 
-  // All elements of a tensor, row-major.
-  std::vector<float> values(std::size_t tensor) const;
+  // All elements of a tensor, row-major. Throws Cancelled where `pool` is cancelled.
+  std::vector<float> values(std::size_t tensor, const Pool* pool = nullptr) const;
   // What the matrices that lie in a tensor, row-major, become where that has these elements.
   void scatter(std::size_t tensor, std::span<const float> values,
                std::map<TensorKey, std::vector<float>>& matrices) const;
@@ -68,7 +68,7 @@ class ModelExport {
     std::int64_t first;  // element of the parameter
   };
   ModelExport(const Weights& weights, StoredLayout layout, float norm_shift);
-  void fill(const Place& part, std::vector<float>& to) const;
+  void fill(const Place& part, const Pool* pool, std::vector<float>& to) const;
 
   const Weights& weights_;
   std::shared_ptr<const StoredLayout> layout_;
@@ -126,9 +126,9 @@ std::vector<WrittenTensor> write_gguf_model(const std::filesystem::path& path, c
                                             std::span<const GgufPair> pairs, std::span<const DType> types,
                                             const Importance& importance, Pool& pool, const OnElements& progress);
 
-// Writes model.safetensors and config.json into a folder.
+// Writes model.safetensors and config.json into a folder, which is made; where that fails, it is as before.
 std::vector<WrittenTensor> write_folder_model(const std::filesystem::path& folder, const ModelExport& model,
-                                              const std::string& config, std::span<const DType> types,
+                                              const std::string& config, std::span<const DType> types, Pool& pool,
                                               const OnElements& progress);
 
 }  // namespace reckon

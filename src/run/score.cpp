@@ -110,6 +110,11 @@ double Divergence::quantile(double share) const {
   return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
+double Divergence::median() const {
+  const std::size_t above = sorted.size() / 2, below = (sorted.size() - 1) / 2;
+  return (static_cast<double>(sorted[below]) + static_cast<double>(sorted[above])) / 2;
+}
+
 void check_comparable(const Model& model, const Model& other) {
   if (model.vocab_size == other.vocab_size) return;
   throw UsageError(fmt::format("{} has a vocabulary of {} tokens and {} one of {}; expected one vocabulary of both",

@@ -57,6 +57,7 @@ struct Divergence {
 
   double mean() const { return sum / static_cast<double>(score.tokens); }
   double quantile(double share) const;
+  double median() const;  // of an even number, the mean of the two in the middle
 };
 
 // A UsageError where two models have not one vocabulary.

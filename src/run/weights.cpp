@@ -103,15 +103,15 @@ class WeightReader {
                               shape_text(report.misshapen.front().found),
                               shape_text(report.misshapen.front().expected)));
     }
-    for (const auto& extra : report.unexpected) {
-      if (extra.may_be_left_out) continue;
-      throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes{}", where, extra.name,
-                              extra.why.empty() ? "" : ": " + extra.why));
-    }
     for (const auto& packed : report.quantized) {
       if (packed.format == "MXFP4" || packed.format == "FP8") continue;
       throw Error(fmt::format("{}: tensor '{}' is quantized as {} does it, which reckon counts but does not run", where,
                               packed.name, packed.format));
+    }
+    for (const auto& extra : report.unexpected) {
+      if (extra.may_be_left_out) continue;
+      throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes{}", where, extra.name,
+                              extra.why.empty() ? "" : ": " + extra.why));
     }
   }
 

@@ -53,6 +53,10 @@ class Pool {
   // While `flag` is set, by another thread or a signal handler, run() throws Cancelled; a run that is going on ends
   // with the tasks in hand. nullptr: nobody cancels. Not during a run.
   void cancel_on(const std::atomic<bool>* flag);
+  // Throws Cancelled while it is set, for what the caller does between runs.
+  void check_cancelled() const {
+    if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) throw Cancelled();
+  }
 
  private:
   struct State;

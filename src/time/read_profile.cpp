@@ -301,6 +301,27 @@ Efficiency read_efficiency(Fields fields) {
   return efficiency;
 }
 
+// No rate that was measured is above the peak. A processor's is that of its base clock, which its cores leave behind
+// them, but not many times over (other ops than products are too short to be measured well).
+void check_rates(const Profile& profile, const Fields& fields) {
+  const bool processor = profile.kind == DeviceKind::cpu;
+  const std::int64_t times = processor ? 10 : 1;
+  const auto check = [&](const std::string& name, ComputeType type, std::int64_t rate) {
+    const auto peak = profile.peak.find(type);
+    if (peak == profile.peak.end() || (rate - 1) / times < peak->second) return;
+    fields.refuse(fmt::format("{} is {}; expected at most {}peak.{}, {}", name, rate,
+                              processor ? fmt::format("{} times ", times) : "", compute_type_name(type), peak->second));
+  };
+  const Efficiency& measured = *profile.efficiency;
+  for (std::size_t i = 0; i < measured.matmul.size(); ++i) {
+    const Efficiency::Matmul& point = measured.matmul[i];
+    check(fmt::format("efficiency.matmul[{}].rate", i), point.type, point.rate);
+    check(fmt::format("efficiency.matmul[{}].cold_rate", i), point.type, point.cold_rate);
+  }
+  for (std::size_t i = 0; i < measured.operations.size() && !processor; ++i)
+    check(fmt::format("efficiency.operations[{}].rate", i), measured.operations[i].type, measured.operations[i].rate);
+}
+
 OrderedJson json_of(const std::map<ComputeType, std::int64_t>& figures) {
   OrderedJson json = OrderedJson::object();
   for (const auto& [type, value] : figures) json[std::string(compute_type_name(type))] = value;
@@ -408,7 +429,10 @@ Profile read_profile(const Json& json, const std::string& where) {
         Price{positive_up_to(*price, "usd_per_hour", dearest, "USD"), text(*price, "kind"), text(*price, "date")};
     refuse_unknown(*price);
   }
-  if (std::optional<Fields> measured = fields.object("efficiency")) profile.efficiency = read_efficiency(*measured);
+  if (std::optional<Fields> measured = fields.object("efficiency")) {
+    profile.efficiency = read_efficiency(*measured);
+    check_rates(profile, fields);
+  }
   profile.sources = elements(fields, "sources", read_source);
   profile.note = fields.word("note", "");
   refuse_unknown(fields);

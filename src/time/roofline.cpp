@@ -9,9 +9,11 @@
 #include "files/encoding.h"
 #include "memory/breakdown.h"
 #include "ops/attend.h"
+#include "ops/delta_rule.h"
 #include "ops/dequantise.h"
 #include "ops/mixture.h"
 #include "ops/project.h"
+#include "ops/scan.h"
 #include "time/kernels.h"
 #include "time/links.h"
 #include "time/on_processor.h"
@@ -177,14 +179,24 @@ class Timer {
   Timing timing_;
 };
 
+bool is_recurrence(const Op& op) {
+  return op.operation == &scan_operation || op.operation == &scan_backward_operation ||
+         op.operation == &delta_rule_operation || op.operation == &delta_rule_backward_operation;
+}
+
 // What no device is the reason of.
-std::set<std::string> assumed_of(const Program& program) {
+std::set<std::string> assumed_of(const Program& program, DeviceKind kind) {
   std::set<std::string> sentences;
   const auto computed_in = [&](DType stored, DType type) {
     sentences.insert(
         fmt::format("weights in {} are multiplied in {}", encoding_of(stored).name, encoding_of(type).name));
   };
   for (const Op& op : program.ops) {
+    // A processor's kernels do so, and were measured.
+    if (is_recurrence(op) && kind != DeviceKind::cpu && program.workload.tokens > 1)
+      sentences.insert(
+          "a recurrence is one kernel that goes through a sequence token by token, and that tokens wait for each other "
+          "is not in its time, a lower bound");
     if (op.operation == &dispatch_operation) sentences.insert("tokens choose experts evenly");
     if (op.operation == &dequantise_operation) computed_in(program[op.inputs[0]].dtype, program[op.outputs[0]].dtype);
     if (op.inputs.size() < 2 || op.inputs[1] == no_tensor || program[op.inputs[1]].kind != TensorKind::parameter)
@@ -232,7 +244,7 @@ void Timing::add_up(const Program& program) {
 Timing time_program(const Program& lowered, const Hardware& hardware) {
   Timing timing =
       hardware.profile.kind == DeviceKind::cpu ? time_on_processor(lowered, hardware) : Timer(lowered, hardware).run();
-  for (const std::string& sentence : assumed_of(lowered)) timing.assumptions.push_back(sentence);
+  for (const std::string& sentence : assumed_of(lowered, hardware.profile.kind)) timing.assumptions.push_back(sentence);
   return timing;
 }
 
