@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +17,7 @@
 #include <utility>
 
 #include "files/checked.h"
+#include "files/encoding.h"
 #include "model/load.h"
 #include "model/nested.h"
 #include "model/read.h"
@@ -278,6 +281,26 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
   }
   report.complete = report.missing.empty() && report.misshapen.empty();
   return report;
+}
+
+std::shared_ptr<const ParameterTypes> file_types(const Model& model, const TensorFile& file) {
+  std::unordered_map<std::string_view, DType> found;
+  for (const TensorInfo& tensor : file.tensors) found.emplace(tensor.name, tensor.dtype);
+  const auto bits = [](DType dtype) {
+    return static_cast<double>(encoding_of(dtype).bytes) / static_cast<double>(encoding_of(dtype).elements);
+  };
+  auto types = std::make_shared<ParameterTypes>();
+  for (const StoredParameter& parameter : stored_layout(model, file).parameters) {
+    std::optional<DType> widest;
+    for (const StoredView& view : parameter.views) {
+      const auto at = found.find(view.tensor);
+      if (at == found.end() && !found.contains(view.tensor + "_blocks")) continue;
+      const DType dtype = at != found.end() ? at->second : DType::mxfp4;
+      if (!widest || bits(dtype) > bits(*widest)) widest = dtype;
+    }
+    if (widest) types->emplace(parameter.key, *widest);
+  }
+  return types;
 }
 
 }  // namespace reckon

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,10 @@ struct FileReport {
 };
 
 FileReport inspect_file(const Model& model, const TensorFile& file);
+
+// The types that parameters have in this file, whoever reads it (stored_types() has those that they are loaded in): of
+// parts in several types the one with the most bits.
+std::shared_ptr<const ParameterTypes> file_types(const Model& model, const TensorFile& file);
 
 // Whether it holds weights in a packed form that nothing here reads.
 inline bool packed_otherwise(const FileReport& report) {

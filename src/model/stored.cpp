@@ -3,7 +3,6 @@
 #include <reckon/error.h>
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -62,26 +61,6 @@ std::shared_ptr<const ParameterTypes> stored_types(const Model& model, const Ten
     } else if (found.contains(view.tensor + "_blocks")) {
       types->emplace(parameter.key, DType::mxfp4);
     }
-  }
-  return types;
-}
-
-std::shared_ptr<const ParameterTypes> file_types(const Model& model, const TensorFile& file) {
-  std::unordered_map<std::string_view, DType> found;
-  for (const TensorInfo& tensor : file.tensors) found.emplace(tensor.name, tensor.dtype);
-  const auto bits = [](DType dtype) {
-    return static_cast<double>(encoding_of(dtype).bytes) / static_cast<double>(encoding_of(dtype).elements);
-  };
-  auto types = std::make_shared<ParameterTypes>();
-  for (const StoredParameter& parameter : stored_layout(model, file).parameters) {
-    std::optional<DType> widest;
-    for (const StoredView& view : parameter.views) {
-      const auto at = found.find(view.tensor);
-      if (at == found.end() && !found.contains(view.tensor + "_blocks")) continue;
-      const DType dtype = at != found.end() ? at->second : DType::mxfp4;
-      if (!widest || bits(dtype) > bits(*widest)) widest = dtype;
-    }
-    if (widest) types->emplace(parameter.key, *widest);
   }
   return types;
 }

@@ -59,7 +59,5 @@ StoredLayout stored_layout(const Model& model, const TensorFile& file);
 // The types that parameters of this file have when they are loaded: those of their tensors, but float32 of what kernels
 // cannot read as it lies (run/weights.cpp). What the file does not hold is left out.
 std::shared_ptr<const ParameterTypes> stored_types(const Model& model, const TensorFile& file);
-// …and that they have in the file, whoever reads it: of parts in several types the one with the most bits.
-std::shared_ptr<const ParameterTypes> file_types(const Model& model, const TensorFile& file);
 
 }  // namespace reckon

@@ -7,5 +7,6 @@ namespace reckon {
 
 TensorFile read_safetensors(const std::filesystem::path&) { leave(); }
 FileReport inspect_file(const Model&, const TensorFile&) { leave(); }
+std::shared_ptr<const ParameterTypes> file_types(const Model&, const TensorFile&) { leave(); }
 
 }  // namespace reckon
