@@ -8,14 +8,16 @@ set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_P
 # where -O3 follows; that makes modules both larger and slower, so the preset allows it again. -Oz then inlines only what
 # gets smaller by it: a quarter less than -Os, and hardly slower.)
 # What only hands work to kernels is no kernel. Those that training a plain network does not need are vectors as well,
-# but not unrolled further.
+# but not unrolled further; where activations are computed, -O3 would write each loop once for every question in it.
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
 list(FILTER kernel_sources EXCLUDE REGEX "/(backend|dense|executable|launch|limits|scratch).cpp$")
-set(trains "/(activate|adamw|attend|attend_backward|cross_entropy|elementwise|embed|finish|gemm|norm|rope|training_vectors|vectors)[.]cpp$")
+set(trains "/(adamw|attend|attend_backward|cross_entropy|elementwise|embed|gemm|norm|rope|training_vectors|vectors)[.]cpp$")
 foreach(source ${kernel_sources})
   set(level -Os)
   if(source MATCHES "${trains}")
     set(level -O3)
+  elseif(source MATCHES "/(activate|finish)[.]cpp$")
+    set(level -O2)
   endif()
   set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${level};-finline-functions;-msimd128")
 endforeach()

@@ -2,6 +2,7 @@
 // families and the parts of networks that only they have.
 #include "files/lacking.h"
 #include "model/families.h"
+#include "model/types.h"
 #include "network/blocks.h"
 
 namespace reckon {
@@ -19,6 +20,7 @@ std::vector<Family> inkling_families() { return {}; }
 std::vector<Family> zaya_families() { return {}; }
 std::vector<Family> deepseek_v4_families() { return {}; }
 void refuse_type(const Fields&, const std::string&) { leave(); }
+std::string_view why_not_read(std::string_view) { leave(); }
 
 TensorId apply(Network&, const Recurrence&, TensorId) { leave(); }
 TensorId add_convolved(Network&, TensorId x, std::int64_t width, Role) {
