@@ -95,11 +95,12 @@ double median(std::vector<double> v) {
 
 template <class T, int streams, int ahead, bool far>
 void add_floats(std::vector<Candidate>& all, DType dtype) {
-  constexpr Reading how{streams, ahead, far}, now = reading<T>(1, true), other = reading<T>(1, false);
+  constexpr Reading how{streams, ahead, far};
+  const Reading now = reading<T>(1, cores());
   all.push_back(
       {fmt::format("{}, {} rows {}, {} ahead", encoding_of(dtype).name, streams, far ? "far" : "near", ahead), dtype,
        read_floats<T, how>,
-       how.streams == (is_amd() ? now : other).streams && how.ahead == (is_amd() ? now : other).ahead && how.far});
+       how.streams == now.streams && how.ahead == now.ahead && how.far == now.far});
 }
 
 template <class T>
@@ -116,6 +117,8 @@ void add_type(std::vector<Candidate>& all, DType dtype) {
   add_floats<T, 1, 0, false>(all, dtype);
   add_floats<T, 1, 1024, false>(all, dtype);
   add_floats<T, 1, 4096, false>(all, dtype);
+  add_floats<T, 1, 8192, false>(all, dtype);
+  add_floats<T, 1, 16384, false>(all, dtype);
   add_floats<T, 2, 0, false>(all, dtype);
   add_floats<T, 2, 4096, false>(all, dtype);
   add_floats<T, 4, 0, false>(all, dtype);
@@ -130,7 +133,6 @@ void add_type(std::vector<Candidate>& all, DType dtype) {
 template <class Block>
 void add_blocks(std::vector<Candidate>& all, DType dtype) {
   const bool interleaved = want_interleaved(dtype);
-  const candidates::InterleavedReading now = candidates::interleaved_reading();
   const auto add_rows = [&](int ahead, Kernel kernel) {
     all.push_back({fmt::format("{}, as in the file, {} ahead", encoding_of(dtype).name, ahead), dtype, kernel,
                    !interleaved && ahead == candidates::quantised_ahead});
@@ -140,6 +142,7 @@ void add_blocks(std::vector<Candidate>& all, DType dtype) {
   add_rows(4096, read_rows<Block, 4096>);
 #if RECKON_WIDE
   if constexpr (candidates::Interleaved<Block>::there) {
+    const candidates::InterleavedReading now = candidates::interleaved_reading<Block>();
     const auto add_panels = [&](int panels, int ahead, Kernel kernel) {
       all.push_back({fmt::format("{}, interleaved, {} panels, {} ahead", encoding_of(dtype).name, panels, ahead), dtype,
                      kernel, interleaved && panels == now.panels && ahead == now.ahead});
@@ -147,6 +150,8 @@ void add_blocks(std::vector<Candidate>& all, DType dtype) {
     add_panels(1, 0, read_interleaved<Block, 1, 0>);
     add_panels(1, 2048, read_interleaved<Block, 1, 2048>);
     add_panels(1, 4096, read_interleaved<Block, 1, 4096>);
+    add_panels(1, 8192, read_interleaved<Block, 1, 8192>);
+    add_panels(1, 16384, read_interleaved<Block, 1, 16384>);
     add_panels(2, 0, read_interleaved<Block, 2, 0>);
     add_panels(2, 1024, read_interleaved<Block, 2, 1024>);
     add_panels(2, 2048, read_interleaved<Block, 2, 2048>);

@@ -22,11 +22,15 @@ constexpr int bytes_ahead = 1024;  // as in few_rows-inl.h
 
 template <int rows, class T>
 void dot_tile(const Tile& t, const float* x, float* out) {
-  constexpr Reading on_amd = reading<T>(rows, true), elsewhere = reading<T>(rows, false);
-  if (is_amd())
-    dots_of_rows<rows, on_amd>(t, static_cast<const T*>(t.w), x, out);
-  else
-    dots_of_rows<rows, elsewhere>(t, static_cast<const T*>(t.w), x, out);
+  const auto read = [&]<Cores those>() HWY_ATTR {
+    constexpr Reading how = reading<T>(rows, those);
+    dots_of_rows<rows, how>(t, static_cast<const T*>(t.w), x, out);
+  };
+  switch (cores()) {
+    case Cores::others: read.template operator()<Cores::others>(); break;
+    case Cores::amd: read.template operator()<Cores::amd>(); break;
+    case Cores::zen5: read.template operator()<Cores::zen5>(); break;
+  }
   count_products(rows * t.n * t.k);
 }
 
@@ -34,8 +38,8 @@ void dot_tile(const Tile& t, const float* x, float* out) {
 
 constexpr int depth = vector_registers / 4;
 
-// Whether rows of W are read one after the other; is_amd() and with it this stay as they are.
-bool sequential() { return sequential_on_amd && is_amd(); }
+// Whether rows of W are read one after the other; cores() and with it this stay as they are.
+bool sequential() { return sequential_on_amd && cores() != Cores::others; }
 
 // Which rows of W are read together, row q of group g being g·next + q·apart: those of float32 next to each other,
 // those of 16 bits as far apart as the tile lets them, unless rows are read one after the other; so each was measured
@@ -242,10 +246,12 @@ namespace reckon {
 HWY_EXPORT(few);
 
 #if HWY_ARCH_X86
-bool is_amd() {
-  static const bool found = [] {
+Cores cores() {
+  static const Cores found = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541;  // "Auth" of AuthenticAMD
+    if (!__get_cpuid(0, &a, &b, &c, &d) || b != 0x68747541) return Cores::others;  // "Auth" of AuthenticAMD
+    const unsigned family = __get_cpuid(1, &a, &b, &c, &d) ? (a >> 8 & 0xf) + (a >> 20 & 0xff) : 0;
+    return family >= 0x1a ? Cores::zen5 : Cores::amd;
   }();
   return found;
 }

@@ -84,13 +84,18 @@ HWY_INLINE void with_block(DType dtype, const Body& body) {
 
 constexpr int quantised_ahead = 4096, interleaved_ahead = 2048;  // bytes: measured on Zen 3
 
-// How interleaved weights are read where there is one row of x. Zen 4: bench/candidates.cpp.
+#if RECKON_WIDE
+// How interleaved weights are read where there is one row of x. Zen 4 and 5: bench/candidates.cpp.
 struct InterleavedReading {
   int panels, ahead;
 };
-inline InterleavedReading interleaved_reading() {
-  return sequential_on_amd && is_amd() ? InterleavedReading{1, 0} : InterleavedReading{2, interleaved_ahead};
+template <class Block>
+InterleavedReading interleaved_reading() {
+  constexpr int units = Interleaved<Block>::elements > 32 ? 2 : 1;  // K blocks are longer, and take longer
+  if (sequential_on_amd && cores() != Cores::others) return {1, units * ahead_alone(cores())};
+  return {2, interleaved_ahead};
 }
+#endif
 
 // Rows [first, first + rows) of x.
 template <class Block, int rows>
@@ -103,7 +108,7 @@ void few_rows_of(const Tile& t, std::int64_t first) {
   if constexpr (Interleaved<Block>::there) {
     const std::int64_t all = std::min(t.n, t.interleaved) / rows_together,
                        bytes = row_bytes(t.dtype, rows_together * t.k);
-    const InterleavedReading how = interleaved_reading();
+    const InterleavedReading how = interleaved_reading<Block>();
     if constexpr (rows == 1) {
       if (how.panels == 2) {
         const std::int64_t far = all / 2;  // panels

@@ -61,10 +61,11 @@ struct Tile {
 // Each element's sum runs in an order that depends on k, the type and the layout alone, not on the tile it is part of.
 void few_rows_tile(const Tile& tile);
 // Whose processors read memory best in another way.
+enum class Cores { others, amd, zen5 };  // zen5: AMD's from Zen 5 on
 #if defined(__x86_64__) || defined(__i386__)
-bool is_amd();
+Cores cores();
 #else
-constexpr bool is_amd() { return false; }
+constexpr Cores cores() { return Cores::others; }
 #endif
 
 // For many rows: packs the weights as float32 into `panel`, gemm_panel at most unless they are kept, and blocks by
