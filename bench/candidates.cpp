@@ -97,10 +97,9 @@ template <class T, int streams, int ahead, bool far>
 void add_floats(std::vector<Candidate>& all, DType dtype) {
   constexpr Reading how{streams, ahead, far};
   const Reading now = reading<T>(1, cores());
-  all.push_back(
-      {fmt::format("{}, {} rows {}, {} ahead", encoding_of(dtype).name, streams, far ? "far" : "near", ahead), dtype,
-       read_floats<T, how>,
-       how.streams == now.streams && how.ahead == now.ahead && how.far == now.far});
+  all.push_back({fmt::format("{}, {} rows {}, {} ahead", encoding_of(dtype).name, streams, far ? "far" : "near", ahead),
+                 dtype, read_floats<T, how>,
+                 how.streams == now.streams && how.ahead == now.ahead && how.far == now.far});
 }
 
 template <class T>

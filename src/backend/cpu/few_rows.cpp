@@ -27,9 +27,15 @@ void dot_tile(const Tile& t, const float* x, float* out) {
     dots_of_rows<rows, how>(t, static_cast<const T*>(t.w), x, out);
   };
   switch (cores()) {
-    case Cores::others: read.template operator()<Cores::others>(); break;
-    case Cores::amd: read.template operator()<Cores::amd>(); break;
-    case Cores::zen5: read.template operator()<Cores::zen5>(); break;
+    case Cores::others:
+      read.template operator()<Cores::others>();
+      break;
+    case Cores::amd:
+      read.template operator()<Cores::amd>();
+      break;
+    case Cores::zen5:
+      read.template operator()<Cores::zen5>();
+      break;
   }
   count_products(rows * t.n * t.k);
 }
@@ -106,6 +112,8 @@ HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
   const std::int64_t ahead = t.n < longest ? order.next * t.col_stride : bytes_ahead / static_cast<int>(sizeof(T));
   // Sums that are read and written again for every row of W are waited for where they are few.
   const bool one_by_one = sequential() && t.n >= 256;
+  const std::int64_t row_bytes = t.n * std::int64_t{sizeof(T)},
+                     rows_ahead = (ahead_alone(cores()) + row_bytes - 1) / row_bytes;
   for (std::int64_t j = 0; j < t.n; j += piece) {
     const std::int64_t end = std::min(t.n, j + piece);
     std::int64_t deep = 0;  // rows of W that were added
@@ -114,7 +122,8 @@ HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
       add_piece<rows, depth>(t, x + p, w + p * t.col_stride, order.apart, ahead, j, end, out, g == 0);
     }
     for (std::int64_t p = deep; p < t.k; ++p, ++deep)
-      add_piece<rows, 1>(t, x + p, w + p * t.col_stride, 1, one_by_one ? 0 : t.col_stride, j, end, out, p == 0);
+      add_piece<rows, 1>(t, x + p, w + p * t.col_stride, 1, (one_by_one ? rows_ahead : 1) * t.col_stride, j, end, out,
+                         p == 0);
     count_products(rows * (end - j) * deep);
   }
 }
