@@ -84,6 +84,55 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
   EXPECT_NE(served.out.find("--max-model-len 8192"), std::string::npos) << served.out;
 }
 
+// Engines that take the network from a config.json are not given the name of another one. LLaMA 3 has RoPE for 8,192
+// tokens, GPT-2 a table of 1,024 positions.
+TEST_F(ProgramTest, ExportsSayThatAModelWasChanged) {
+  const auto exported = [&](const std::vector<std::string>& asked, const char* engine) {
+    std::vector<std::string> all{"plan", "--on", "h100:8", "--export", engine};
+    all.insert(all.end(), asked.begin(), asked.end());
+    const Result ran = run(all);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const auto expect = [&](const std::string& text, const char* name, const std::string& fields) {
+    const bool changed = !fields.empty();
+    EXPECT_EQ(text.find(std::string("\nMODEL=") + name) == std::string::npos, changed) << text;
+    EXPECT_EQ(text.find("\nMODEL=${MODEL:?a folder with its config.json") != std::string::npos, changed) << text;
+    if (changed) {
+      EXPECT_NE(text.find(std::string("config.json is that of ") + name + " but for\n# " + fields + "\n"),
+                std::string::npos)
+          << text;
+    }
+  };
+  const std::vector<std::string> train{"gpt2", "--batch-tokens", "64k"};
+  const auto trained = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), train.begin(), train.end());
+    return exported(more, "deepspeed");
+  };
+  expect(trained({}), "gpt2", "");
+  expect(trained({"--layers", "24"}), "gpt2", R"({"n_layer":24})");
+  expect(trained({"--context", "4k"}), "gpt2", R"({"n_positions":4096})");
+  expect(trained({"--context", "512"}), "gpt2", R"({"n_positions":512})");
+  const std::vector<std::string> serve{"llama-3-8b", "--phase", "serve", "--context"};
+  const auto served = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), serve.begin(), serve.end());
+    return exported(more, "vllm");
+  };
+  expect(served({"8k"}), "llama-3-8b", "");
+  expect(served({"4k"}), "llama-3-8b", "");
+  expect(served({"64k"}), "llama-3-8b", R"({"max_position_embeddings":65536})");
+  expect(served({"8k", "--layers", "16"}), "llama-3-8b", R"({"num_hidden_layers":16})");
+  // Its words are Megatron's own: no file has to say them.
+  EXPECT_NE(exported({"gpt2", "--batch-tokens", "64k", "--layers", "24"}, "megatron").find("--num-layers 24"),
+            std::string::npos);
+  expect_complaint(
+      {"plan", "gpt2", "--on", "h100:8", "--batch-tokens", "64k", "--ffn", "swiglu", "--export", "deepspeed"}, 2,
+      "a config.json of type gpt2 cannot say these changes to gpt2");
+  expect_complaint({"plan", "llama-3.1-8b", "--on", "h100:8", "--gradients", "float32", "--kv-heads", "32", "--export",
+                    "torchtitan"},
+                   1, "knows networks by name, and llama-3.1-8b as it is planned is none of its");
+}
+
 // DeepSpeed has no pipeline and no sequence parallelism: where these are the fastest, its script says so.
 TEST_F(ProgramTest, ExportsSayThatAnotherLayoutWouldBeTheBest) {
   const std::vector<std::string> asked{"plan", "llama-3.1-70b", "--on", "h100:64", "--batch-tokens",
