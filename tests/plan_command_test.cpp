@@ -163,7 +163,9 @@ TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
 TEST_F(ProgramTest, PlansOverANetworkThatIsGiven) {
   const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "l40s:64", "--context", "8k"};
   expect_complaint(asked, 1,
-                   "l40s has no link that joins 64 devices; expected the GB/s that each of them has between nodes");
+                   "l40s has no link that joins 64 devices; expected the GB/s that each of them has between nodes "
+                   "(--network), or a profile of your own with such a link");
+  expect_complaint({"time", "gpt2", "--on", "epyc-9654:4", "--phase", "train"}, 1, "between nodes (--network), or");
   const auto seconds = [&](const char* network) {
     std::vector<std::string> given = asked;
     given.insert(given.end(), {"--network", network, "--count", "1"});
