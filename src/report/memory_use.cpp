@@ -302,6 +302,10 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
     scales[0] = 'S';
     notes.push_back(scales + ".");
   }
+  const std::int64_t rows = use.model.vocab_size + use.model.padding_rows, ranks = use.workload.layout.tensor;
+  if (const std::int64_t each = (rows + ranks - 1) / ranks; each * ranks != rows && !use.varying.parameters)
+    notes.push_back(fmt::format("A vocabulary of {} rows is filled up to {}: {} for each of {} tensor ranks.",
+                                grouped(rows), grouped(each * ranks), grouped(each), grouped(ranks)));
   if (use.workload.layout.expert > 1)
     notes.push_back("Tokens are taken to choose experts evenly: a rank whose experts get more rows needs more.");
   if (use.varying.stored)
