@@ -208,13 +208,25 @@ TEST_F(ProgramTest, PlansSayWhatTheirFiguresRestOn) {
   EXPECT_EQ(report.at("lora_targets"), "query-value");
   says(train,
        "Weights are in bfloat16, activations in bfloat16, gradients in float32; the optimizer is sgd, with adapters of "
-       "rank 16 beside query and value and dropout 0.1. ");
+       "rank 16 beside query and value and dropout 0.1. Attention is streamed. ");
+  EXPECT_EQ(report.at("attention"), "streamed");
+  const std::vector<std::string> far{"plan",           "gpt2", "--on",        "h100:16",      "--node",    "4",
+                                     "--batch-tokens", "64k",  "--attention", "materialised", "--network", "12.5"};
+  EXPECT_EQ(json(far).at("attention"), "materialised");
+  EXPECT_EQ(json(far).at("hardware").at("node"), 4);
+  EXPECT_EQ(json(far).at("hardware").at("network"), 12'500'000'000);
+  says(far, "gpt2 on 16 × h100-sxm in nodes of 4, 12.5 GB/s between them: ");
+  says(far, "Attention is materialised. ");
+  says({"plan", "gpt2", "--on", "h100:16", "--batch-tokens", "64k"}, " in nodes of 8, 50 GB/s between them: ");
+  EXPECT_FALSE(report.at("hardware").contains("network"));
+  says(train, "gpt2 on 2 × h100-sxm: ");
   says({"plan", "gpt2", "--on", "h100:2", "--batch-tokens", "64k"}, "; the optimizer is adamw. ");
   const fs::path folder = fs::path(project_folder()) / "tests/data/tiny/llama3-rope", path = folder_ / "model.gguf";
   std::ofstream(path, std::ios::binary) << GgufOfFolder(folder).file(DType::q4_0);
   const std::vector<std::string> serve{"plan", path.string(), "--on", "h100", "--phase", "serve", "--cache", "int8"};
   EXPECT_EQ(json(serve).at("types"), (Json{{"weights", "stored"}, {"activations", "bfloat16"}, {"cache", "int8"}}));
-  says(serve, "Weights are as in the file, activations in bfloat16, the cache in int8. ");
+  says(serve, "Weights are as in the file, activations in bfloat16, the cache in int8. Attention is streamed. ");
+  EXPECT_EQ(json(serve).at("attention"), "streamed");
 }
 
 TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {

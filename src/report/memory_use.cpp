@@ -343,7 +343,7 @@ std::string setting_text(const MemoryUse& use) {
       fmt::format("{} · {} target · {}", describe(w, use.varying.sizes), use.target.name, weights_text(use));
   if (w.precision.cache != w.precision.activations && use.cache)
     text += fmt::format(" · cache in {}", type_name(w.precision.cache));
-  text += use.target.fusions.attention ? " · attention streamed" : " · attention materialised";
+  text += fmt::format(" · attention {}", attention_name(!use.target.fusions.attention));
   return text + describe_training(w);
 }
 
@@ -358,7 +358,7 @@ OrderedJson workload_of_use(const MemoryUse& use) {
   const Workload& w = use.workload;
   OrderedJson json = workload_json(w);
   json["target"] = use.target.name;
-  json["attention"] = use.target.fusions.attention ? "streamed" : "materialised";
+  json["attention"] = attention_name(!use.target.fusions.attention);
   json["types"] = types_json(w, use.quantised, in_types_of_file(use));
   if (trains(use)) {
     json["optimizer"] = optimizer_name(w.optimizer);
