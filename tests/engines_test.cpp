@@ -14,6 +14,7 @@
 #include "engines/engine.h"
 #include "files/read_text.h"
 #include "model/load.h"
+#include "model/modify.h"
 #include "model/presets.h"
 #include "network/parameter_types.h"
 #include "paths.h"
@@ -149,17 +150,21 @@ TEST(Engines, take_every_flag_that_an_export_has) {
                 }
     for (const Layout& layout : layouts) {
       for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::block})
-        for (Optimizer optimizer : {Optimizer::adamw, Optimizer::sgd, Optimizer::muon, Optimizer::adam8bit}) {
+        for (Optimizer optimizer :
+             {Optimizer::adamw, Optimizer::sgd, Optimizer::adafactor, Optimizer::muon, Optimizer::adam8bit}) {
           if (optimizer != Optimizer::adamw && recompute != Recompute::none) continue;
           Workload workload = training(layout);
           workload.recompute = recompute;
           workload.optimizer = optimizer;
           if (recompute == Recompute::block) workload.precision.gradients = DType::bfloat16;
+          if (recompute == Recompute::selective || optimizer == Optimizer::adafactor)
+            workload.precision.weights = workload.precision.activations = DType::float16;
           for (const Launcher engine : {Launcher::megatron, Launcher::torchtitan, Launcher::deepspeed}) {
-            const Job launch{model, workload, 16, 8};
+            Job launch{model, workload, 16, 8};
+            launch.materialised = recompute == Recompute::selective;
             if (!refusal(engine, launch).empty()) continue;
-            // One in seven: they are many, and alike.
-            if (texts[engine]++ % 7 == 0) check_text(engine, launch_text(engine, launch), lists);
+            // One in eleven, which no number of optimizers and of what is computed again divides: they are many.
+            if (texts[engine]++ % 11 == 0) check_text(engine, launch_text(engine, launch), lists);
           }
         }
       Workload serving = workload_of(Phase::decode);
@@ -483,6 +488,85 @@ TEST(Engines, sum_gradients_in_float32_with_megatron_where_it_was_planned) {
   mixed.precision.weights = mixed.precision.activations = DType::float16;
   mixed.precision.gradients = DType::bfloat16;
   EXPECT_NE(why(Launcher::megatron, "llama-3-8b", mixed).find("expected gradients float16 or float32"),
+            std::string::npos);
+}
+
+TEST(Engines, launch_the_dropout_that_was_planned) {
+  Workload workload = training({.data = 8, .zero = 2}, 1024);
+  workload.dropout = 0.1;
+  workload.attention_dropout = 0.2;
+  const std::string megatron = text_of(Launcher::megatron, "gpt2", workload);
+  EXPECT_TRUE(has(megatron, "--hidden-dropout 0.1")) << megatron;
+  EXPECT_TRUE(has(megatron, "--attention-dropout 0.2")) << megatron;
+  const std::string deepspeed = text_of(Launcher::deepspeed, "gpt2", workload);
+  EXPECT_TRUE(has(deepspeed, "\n# planned with dropout 0.1, and 0.2 of attention's weights: as fields of"))
+      << deepspeed;
+  EXPECT_NE(why(Launcher::torchtitan, "llama-3.1-8b", workload).find("has no dropout"), std::string::npos);
+}
+
+// AttnBackend of megatron/core/transformer/enums.py: unfused writes scores out, and auto only where nothing else goes;
+// Transformer Engine has it without context ranks. PreTrainedConfig (configuration_utils.py of Transformers) takes
+// attn_implementation from config.json.
+TEST(Engines, launch_the_attention_that_was_planned) {
+  const Model model = find_preset("llama-3.1-8b");
+  Job job{model, training({.data = 8, .zero = 2}), 1, 8};
+  const std::string megatron = launch_text(Launcher::megatron, job), deepspeed = launch_text(Launcher::deepspeed, job);
+  EXPECT_EQ(megatron.find("--attention-backend"), std::string::npos);
+  EXPECT_EQ(deepspeed.find("attn_implementation"), std::string::npos);
+  EXPECT_EQ(refusal(Launcher::torchtitan, job), "");
+  job.materialised = true;
+  EXPECT_TRUE(has(launch_text(Launcher::megatron, job), "--attention-backend unfused"));
+  EXPECT_TRUE(has(launch_text(Launcher::deepspeed, job), "MODEL's config.json has \"attn_implementation\": \"eager\""));
+  EXPECT_NE(refusal(Launcher::torchtitan, job).find("no key of torchtitan v0.2.2 asks for attention"),
+            std::string::npos);
+  job.workload.layout = {.context = 2, .data = 4, .zero = 1};
+  EXPECT_NE(refusal(Launcher::megatron, job).find("no context ranks with attention that writes its scores out"),
+            std::string::npos);
+  job.workload = workload_of(Phase::decode);
+  job.workload.past = 8191;
+  job.workload.tokens = 1;
+  job.workload.precision = training({}).precision;
+  EXPECT_NE(refusal(Launcher::vllm, job).find("no attention that writes its scores out"), std::string::npos);
+  job.materialised = false;
+  EXPECT_EQ(refusal(Launcher::vllm, job), "");
+}
+
+TEST(Engines, name_no_model_where_another_one_was_made_of_it) {
+  const Model model = find_preset("gpt2");
+  Workload serving = workload_of(Phase::decode);
+  serving.past = 1023;
+  serving.tokens = 1;
+  serving.precision = training({}).precision;
+  for (const auto& [engine, workload] :
+       {std::pair{Launcher::deepspeed, training({.data = 8, .zero = 2}, 1024)}, {Launcher::vllm, serving}}) {
+    Job job{model, workload, 1, 8};
+    EXPECT_TRUE(has(launch_text(engine, job), "\nMODEL=gpt2"));
+    job.changes = R"({"n_layer":24})";
+    const std::string text = launch_text(engine, job);
+    EXPECT_FALSE(has(text, "\nMODEL=gpt2")) << text;
+    EXPECT_TRUE(has(text,
+                    "\n# not gpt2, but a model that was made of it: its config.json is that of gpt2 but for\n"
+                    "# {\"n_layer\":24}\nMODEL=${MODEL:?a folder with its config.json"))
+        << text;
+  }
+}
+
+// Its own networks have one form each (torchtitan/models/llama3/__init__.py: n_kv_heads=8, rope_theta=500000), but any
+// length of a sequence.
+TEST(Engines, take_a_network_for_torchtitans_only_where_it_is_the_same) {
+  const auto refused = [](auto change) {
+    Model model = find_preset("llama-3.1-8b");
+    change(model);
+    return refusal(Launcher::torchtitan, {model, training({.data = 8, .zero = 2}), 1, 8});
+  };
+  EXPECT_EQ(refused([](Model& model) { model.context = 65536; }), "");
+  EXPECT_EQ(refused([](Model& model) { model.name = "./mine"; }), "");
+  EXPECT_NE(refused([](Model& model) { model.head.tied = true; }).find("knows networks by name"), std::string::npos);
+  EXPECT_NE(refused([](Model& model) {
+              Changes changes;
+              changes.kv_heads = 32;
+              model = modify(model, changes);
+            }).find("knows networks by name"),
             std::string::npos);
 }
 

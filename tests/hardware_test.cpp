@@ -265,9 +265,11 @@ TEST(Hardware, negative_zero_and_absurd_figures_are_refused_with_what_is_possibl
             "x.json: memory.bytes is 80; expected bytes, from 1 MB to 1 PB, as a whole number");
   EXPECT_EQ(refusal("/watts", 0), "x.json: watts is 0; expected watts, from 1 to 100,000, as a whole number");
   EXPECT_EQ(refusal("/price", Json{{"usd_per_hour", -2}, {"kind", "own"}, {"date", "2026"}}),
-            "x.json: price.usd_per_hour is -2; expected USD above 0, up to 10000");
+            "x.json: price.usd_per_hour is -2; expected USD, from 0.0001 to 10000");
+  EXPECT_EQ(refusal("/price", Json{{"usd_per_hour", 1e-300}, {"kind", "own"}, {"date", "2026"}}),
+            "x.json: price.usd_per_hour is 1e-300; expected USD, from 0.0001 to 10000");
   EXPECT_EQ(refusal("/price", Json{{"usd_per_hour", 20000}, {"kind", "own"}, {"date", "2026"}}),
-            "x.json: price.usd_per_hour is 20000; expected USD above 0, up to 10000");
+            "x.json: price.usd_per_hour is 20000; expected USD, from 0.0001 to 10000");
   EXPECT_EQ(refusal("/links", Json{{{"name", "wire"}, {"devices", 1}, {"bandwidth", giga}}}),
             "x.json: links[0].devices is 1; expected devices, from 2 to 10,000,000, as a whole number");
   EXPECT_EQ(refusal("/efficiency", Json{{"overhead", 0}}),
@@ -287,6 +289,27 @@ TEST(Hardware, absurd_measurements_are_refused) {
   falling["operations"].push_back(falling["operations"][0]);
   EXPECT_EQ(refusal("/efficiency", falling),
             "x.json: efficiency.operations[1].work is 5; expected more than the 5 of the attend before");
+  EXPECT_EQ(refusal("/efficiency", operation(3600, 1)), "no error");
+  EXPECT_EQ(refusal("/efficiency", operation(36000, 1)),
+            "x.json: efficiency.operations[0].rate is 1; expected FLOP/s with which 36000 FLOPs take an hour at most");
+  Json misspelt = operation(5, 7);
+  misspelt["operations"][0]["name"] = "atend";
+  EXPECT_EQ(refusal("/efficiency", misspelt),
+            "x.json: efficiency.operations[0].name is \"atend\"; expected the name of an operation, such as attend");
+  misspelt["operations"][0]["name"] = "nothing_like_it";
+  EXPECT_EQ(refusal("/efficiency", misspelt),
+            "x.json: efficiency.operations[0].name is \"nothing_like_it\"; expected the name of an operation");
+  const auto product = [](std::int64_t n, std::int64_t rate, const char* type = "float32") {
+    return Json{{"type", type}, {"m", 1}, {"n", n}, {"k", 64}, {"rate", rate}};
+  };
+  const auto products = [&](const Json& one, const Json& other) { return Json{{"matmul", {one, other}}}; };
+  EXPECT_EQ(refusal("/efficiency", products(product(64, 1'000'000), product(32, giga))), "no error");
+  EXPECT_EQ(refusal("/efficiency", products(product(64, giga), product(64, giga, "bfloat16"))), "no error");
+  EXPECT_EQ(refusal("/efficiency", products(product(64, 1), product(32, giga))),
+            "x.json: efficiency.matmul[0].rate is 1; expected FLOP/s, from 1 MFLOP/s to 1 EFLOP/s, as a whole number");
+  EXPECT_EQ(refusal("/efficiency", products(product(64, giga), product(64, 2 * giga))),
+            "x.json: efficiency.matmul[1] is of the same type, m, n and k as efficiency.matmul[0]; expected one of "
+            "them");
   EXPECT_EQ(refusal("/multiprocessors", 0),
             "x.json: multiprocessors is 0; expected multiprocessors, from 1 to 4,096, as a whole number");
   EXPECT_EQ(refusal("/links", Json{{{"name", "wire"}, {"bandwidth", giga}, {"share", 1.5}}}),
@@ -319,6 +342,24 @@ TEST(Hardware, no_measured_rate_is_above_the_peak_of_its_type) {
   EXPECT_EQ(error_of([&] { read_profile(processor, "x.json"); }),
             "x.json: efficiency.matmul[0].rate is 11000000000000; expected at most 10 times peak.float32, "
             "1000000000000");
+}
+
+// small() has 500 GB/s. What a cache holds may be faster.
+TEST(Hardware, nothing_large_goes_through_memory_far_above_its_bandwidth) {
+  const auto measured = [](const char* name, std::int64_t bytes, std::int64_t rate) {
+    return Json{{name, {{{"bytes", bytes}, {"rate", rate}}}}};
+  };
+  for (const char* name : {"read", "write"}) {
+    EXPECT_EQ(refusal("/efficiency", measured(name, gib, tera)), "no error");
+    EXPECT_EQ(refusal("/efficiency", measured(name, gib / 1024, 100 * tera)), "no error");
+    EXPECT_EQ(refusal("/efficiency", measured(name, gib, 100 * tera)),
+              "x.json: efficiency." + std::string(name) +
+                  "[0].rate is 100000000000000; expected at most 2 times memory.bandwidth, 500000000000");
+  }
+  Json processor = small();  // whose bandwidth was measured as well
+  processor["kind"] = "cpu";
+  processor["efficiency"] = measured("write", gib, 2 * tera);
+  EXPECT_EQ(error_of([&] { read_profile(processor, "x.json"); }), "no error");
 }
 
 TEST(Hardware, only_what_was_measured_by_ourselves_has_no_address) {

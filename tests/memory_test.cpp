@@ -500,6 +500,22 @@ TEST_F(MemoryCommand, IsThatOfOneRankOfALayout) {
   EXPECT_GT(totals[1], totals[2]);
 }
 
+// 50,257 is odd; 50,257 = 29 · 1,733.
+TEST_F(MemoryCommand, SaysThatAVocabularyIsFilledUp) {
+  const std::vector<std::string> asked{"memory", "gpt2", "--phase", "train", "--tensor"};
+  const auto notes = [&](const char* ranks, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all = asked;
+    all.emplace_back(ranks);
+    all.insert(all.end(), more.begin(), more.end());
+    return json(all).at("notes").dump();
+  };
+  EXPECT_NE(notes("2").find("A vocabulary of 50,257 rows is filled up to 50,258: 25,129 for each of 2 tensor ranks."),
+            std::string::npos)
+      << notes("2");
+  EXPECT_EQ(notes("2", {"--vocab", "50258"}).find("vocabulary"), std::string::npos);
+  EXPECT_EQ(notes("1").find("vocabulary"), std::string::npos);
+}
+
 TEST_F(MemoryCommand, ListsTensorsThatAddUpToTheTotal) {
   for (const char* phase : {"prefill", "decode", "train"}) {
     const Json report = json({"memory", "gemma-2-2b", "--phase", phase, "--precision", "float32", "--by", "tensor"});

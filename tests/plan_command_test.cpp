@@ -84,6 +84,55 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
   EXPECT_NE(served.out.find("--max-model-len 8192"), std::string::npos) << served.out;
 }
 
+// Engines that take the network from a config.json are not given the name of another one. LLaMA 3 has RoPE for 8,192
+// tokens, GPT-2 a table of 1,024 positions.
+TEST_F(ProgramTest, ExportsSayThatAModelWasChanged) {
+  const auto exported = [&](const std::vector<std::string>& asked, const char* engine) {
+    std::vector<std::string> all{"plan", "--on", "h100:8", "--export", engine};
+    all.insert(all.end(), asked.begin(), asked.end());
+    const Result ran = run(all);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const auto expect = [&](const std::string& text, const char* name, const std::string& fields) {
+    const bool changed = !fields.empty();
+    EXPECT_EQ(text.find(std::string("\nMODEL=") + name) == std::string::npos, changed) << text;
+    EXPECT_EQ(text.find("\nMODEL=${MODEL:?a folder with its config.json") != std::string::npos, changed) << text;
+    if (changed) {
+      EXPECT_NE(text.find(std::string("config.json is that of ") + name + " but for\n# " + fields + "\n"),
+                std::string::npos)
+          << text;
+    }
+  };
+  const std::vector<std::string> train{"gpt2", "--batch-tokens", "64k"};
+  const auto trained = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), train.begin(), train.end());
+    return exported(more, "deepspeed");
+  };
+  expect(trained({}), "gpt2", "");
+  expect(trained({"--layers", "24"}), "gpt2", R"({"n_layer":24})");
+  expect(trained({"--context", "4k"}), "gpt2", R"({"n_positions":4096})");
+  expect(trained({"--context", "512"}), "gpt2", R"({"n_positions":512})");
+  const std::vector<std::string> serve{"llama-3-8b", "--phase", "serve", "--context"};
+  const auto served = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), serve.begin(), serve.end());
+    return exported(more, "vllm");
+  };
+  expect(served({"8k"}), "llama-3-8b", "");
+  expect(served({"4k"}), "llama-3-8b", "");
+  expect(served({"64k"}), "llama-3-8b", R"({"max_position_embeddings":65536})");
+  expect(served({"8k", "--layers", "16"}), "llama-3-8b", R"({"num_hidden_layers":16})");
+  // Its words are Megatron's own: no file has to say them.
+  EXPECT_NE(exported({"gpt2", "--batch-tokens", "64k", "--layers", "24"}, "megatron").find("--num-layers 24"),
+            std::string::npos);
+  expect_complaint(
+      {"plan", "gpt2", "--on", "h100:8", "--batch-tokens", "64k", "--ffn", "swiglu", "--export", "deepspeed"}, 2,
+      "a config.json of type gpt2 cannot say these changes to gpt2");
+  expect_complaint({"plan", "llama-3.1-8b", "--on", "h100:8", "--gradients", "float32", "--kv-heads", "32", "--export",
+                    "torchtitan"},
+                   1, "knows networks by name, and llama-3.1-8b as it is planned is none of its");
+}
+
 // DeepSpeed has no pipeline and no sequence parallelism: where these are the fastest, its script says so.
 TEST_F(ProgramTest, ExportsSayThatAnotherLayoutWouldBeTheBest) {
   const std::vector<std::string> asked{"plan", "llama-3.1-70b", "--on", "h100:64", "--batch-tokens",
@@ -114,7 +163,9 @@ TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
 TEST_F(ProgramTest, PlansOverANetworkThatIsGiven) {
   const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "l40s:64", "--context", "8k"};
   expect_complaint(asked, 1,
-                   "l40s has no link that joins 64 devices; expected the GB/s that each of them has between nodes");
+                   "l40s has no link that joins 64 devices; expected the GB/s that each of them has between nodes "
+                   "(--network), or a profile of your own with such a link");
+  expect_complaint({"time", "gpt2", "--on", "epyc-9654:4", "--phase", "train"}, 1, "between nodes (--network), or");
   const auto seconds = [&](const char* network) {
     std::vector<std::string> given = asked;
     given.insert(given.end(), {"--network", network, "--count", "1"});
@@ -157,13 +208,25 @@ TEST_F(ProgramTest, PlansSayWhatTheirFiguresRestOn) {
   EXPECT_EQ(report.at("lora_targets"), "query-value");
   says(train,
        "Weights are in bfloat16, activations in bfloat16, gradients in float32; the optimizer is sgd, with adapters of "
-       "rank 16 beside query and value and dropout 0.1. ");
+       "rank 16 beside query and value and dropout 0.1. Attention is streamed. ");
+  EXPECT_EQ(report.at("attention"), "streamed");
+  const std::vector<std::string> far{"plan",           "gpt2", "--on",        "h100:16",      "--node",    "4",
+                                     "--batch-tokens", "64k",  "--attention", "materialised", "--network", "12.5"};
+  EXPECT_EQ(json(far).at("attention"), "materialised");
+  EXPECT_EQ(json(far).at("hardware").at("node"), 4);
+  EXPECT_EQ(json(far).at("hardware").at("network"), 12'500'000'000);
+  says(far, "gpt2 on 16 × h100-sxm in nodes of 4, 12.5 GB/s between them: ");
+  says(far, "Attention is materialised. ");
+  says({"plan", "gpt2", "--on", "h100:16", "--batch-tokens", "64k"}, " in nodes of 8, 50 GB/s between them: ");
+  EXPECT_FALSE(report.at("hardware").contains("network"));
+  says(train, "gpt2 on 2 × h100-sxm: ");
   says({"plan", "gpt2", "--on", "h100:2", "--batch-tokens", "64k"}, "; the optimizer is adamw. ");
   const fs::path folder = fs::path(project_folder()) / "tests/data/tiny/llama3-rope", path = folder_ / "model.gguf";
   std::ofstream(path, std::ios::binary) << GgufOfFolder(folder).file(DType::q4_0);
   const std::vector<std::string> serve{"plan", path.string(), "--on", "h100", "--phase", "serve", "--cache", "int8"};
   EXPECT_EQ(json(serve).at("types"), (Json{{"weights", "stored"}, {"activations", "bfloat16"}, {"cache", "int8"}}));
-  says(serve, "Weights are as in the file, activations in bfloat16, the cache in int8. ");
+  says(serve, "Weights are as in the file, activations in bfloat16, the cache in int8. Attention is streamed. ");
+  EXPECT_EQ(json(serve).at("attention"), "streamed");
 }
 
 TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {

@@ -410,8 +410,8 @@ TEST(Roofline, a_group_that_no_link_joins_is_an_error) {
   const Program program = program_of("gpt2", workload);
   EXPECT_EQ(
       error_of([&] { time_program(program, read_hardware("l4:16")); }),
-      "l4 has no link that joins 16 devices; expected the GB/s that each of them has between nodes, or a profile of "
-      "your own with such a link");
+      "l4 has no link that joins 16 devices; expected the GB/s that each of them has between nodes (`network`), or a "
+      "profile of your own with such a link");
 }
 
 }  // namespace

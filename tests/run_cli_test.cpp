@@ -528,6 +528,14 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
        "--beams is 'x'; expected a whole number from 1 to 1,024, such as 12"},
       // 90,000 of its 126 layers: about 1 PiB
       {{"verify", "llama-3.1-405b", "--random", "1", "--layers", "90000"}, 1, "of memory"},
+      // 2 layers with keys and values of 64 float32 each: 1,024 bytes a token, of 16 and 8 that are decoded. 2⁴⁰ bytes
+      // are a TiB.
+      {{"verify", "mini-gpt", "--random", "1", "--batch", "1000000000"},
+       1,
+       "the caches of 1,000,000,000 × 24 tokens take 22.35 TiB, but this machine has "},
+      {{"verify", "mini-gpt", "--time", "--batch", "1000000000"},
+       1,
+       "the caches of 1,000,000,000 × 16 tokens take 14.90 TiB, but this machine has "},
       {{"generate", tiny + "gpt2", "--ids", "1", "--temperature", "nan"}, 2, "temperature"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--top-p", "1.5"}, 2, "--top-p is 1.5"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--tokens", "0"}, 2, "--tokens"},

@@ -64,6 +64,7 @@ TEST_F(TimeQuestions, AMeasuredStepHasItsUtilisationByTheProgramAndAsPublished) 
   EXPECT_EQ(report.at("seconds"), 1.1);
   EXPECT_NEAR(report.at("tokens_per_second").get<double>(), 4 * 2048 / 1.1, 1e-6);
   EXPECT_EQ(report.at("peak").at("flops"), 8 * 312e12);
+  EXPECT_EQ(report.at("attention"), "materialised");
   std::map<std::string, double> shares;
   for (const Json& one : report.at("utilisation"))
     shares[one.at("kind").get<std::string>() + " " + one.at("name").get<std::string>()] = one.at("share");
@@ -104,6 +105,7 @@ TEST_F(TimeQuestions, AStepSaysHowManySequencesItHasInAllAndOnHowManyDevices) {
   measured.insert(measured.end(), {"--measured", "10"});
   EXPECT_NE(joined(run(measured).out).find("of 1 sequence of 8,192 tokens in all, on 64 devices"), std::string::npos)
       << run(measured).out;
+  EXPECT_NE(joined(run(measured).out).find("HFU is of streamed attention."), std::string::npos) << run(measured).out;
 }
 
 TEST_F(TimeQuestions, WhatNoNumberHoldsIsTooLargeToTime) {
@@ -170,6 +172,7 @@ TEST_F(TimeQuestions, ThatMakeNoSenseAreOneSentence) {
                                                                                      {"--efficiency", "0.5"},
                                                                                      {"--tokens-total", "1B"},
                                                                                      {"--steps", "10"},
+                                                                                     {"--network", "25"},
                                                                                      {"--price", "2"}}) {
     auto with = other;
     with.insert(with.end(), {"--measured", "1"});

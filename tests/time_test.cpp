@@ -221,6 +221,35 @@ TEST_F(ProgramTest, time_reports_a_step_of_training) {
   EXPECT_EQ(report.at("assumptions").size(), 2u);
 }
 
+// An H100 has 50 GB/s between nodes of 8.
+TEST_F(ProgramTest, time_says_which_attention_and_which_network_it_takes) {
+  const auto with = [](std::vector<std::string> asked, const std::vector<std::string>& more) {
+    asked.insert(asked.end(), more.begin(), more.end());
+    return asked;
+  };
+  const auto text = [&](const std::vector<std::string>& asked) {
+    std::string lines = run(asked).out;
+    std::replace(lines.begin(), lines.end(), '\n', ' ');
+    return lines;
+  };
+  const std::vector<std::string> asked{"time", "gpt2", "--phase", "train", "--on"};
+  const Json report = json(with(asked, {"h100:16"}));
+  EXPECT_EQ(report.at("workload").at("attention"), "streamed");
+  EXPECT_EQ(report.at("hardware").at("network"), 50'000'000'000);
+  EXPECT_NE(text(with(asked, {"h100:16"})).find("· attention streamed · adamw"), std::string::npos);
+  EXPECT_NE(text(with(asked, {"h100:16"})).find(" each, 50 GB/s between nodes"), std::string::npos);
+  const std::vector<std::string> other = with(asked, {"h100:16", "--attention", "materialised", "--network", "12.5"});
+  EXPECT_EQ(json(other).at("workload").at("attention"), "materialised");
+  EXPECT_EQ(json(other).at("hardware").at("network"), 12'500'000'000);
+  EXPECT_NE(text(other).find("· attention materialised · adamw"), std::string::npos);
+  EXPECT_NE(text(other).find(", 12.5 GB/s between nodes"), std::string::npos) << text(other);
+  EXPECT_FALSE(json(with(asked, {"h100:8"})).at("hardware").contains("network"));
+  EXPECT_EQ(text(with(asked, {"h100:8"})).find("between nodes"), std::string::npos);
+  const Json plain = json(with(asked, {"h100:16", "--efficiency", "0.5"}));  // neither is asked for
+  EXPECT_FALSE(plain.at("workload").contains("attention"));
+  EXPECT_FALSE(plain.at("hardware").contains("network"));
+}
+
 TEST_F(ProgramTest, time_draws_within_the_width_of_a_terminal) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"time", "llama-3-8b", "--on", "h100", "--context", "4k", "--batches", "--roofline"},
@@ -281,7 +310,10 @@ TEST_F(ProgramTest, time_refuses_what_does_not_go_together) {
   refused({"--on", "h100", "--phase", "train", "--steps", "5", "--price", "0"},
           "--price is 0; expected a number above 0, up to 10000");
   refused({"--on", "h100", "--efficiency", "1.5"}, "--efficiency is 1.5; expected a number above 0, up to 1");
-  refused({"--on", "h100", "--efficiency", "0.5", "--roofline"}, "expected no --batches, --roofline or --svg with it");
+  refused({"--on", "h100", "--efficiency", "0.5", "--roofline"},
+          "expected no --batches, --roofline, --svg or --network with it");
+  refused({"--on", "h100:16", "--efficiency", "0.5", "--network", "25"},
+          "expected no --batches, --roofline, --svg or --network with it");
   refused({"--on", "h100", "--phase", "train", "--steps", "-3"}, "--steps is '-3'");
   refused({"--on", "h100", "--phase", "train", "--pipeline", "2", "--stage", "1"},
           "--stage is given, but a step takes");

@@ -8,11 +8,14 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/model_file.h"
 #include "cli/plan_faults.h"
 #include "cli/predict_options.h"
 #include "engines/engine.h"
 #include "files/numbers.h"
 #include "files/quote.h"
+#include "model/changed_config.h"
+#include "model/load.h"
 #include "report/plan.h"
 #include "time/estimate.h"
 #include "time/reasons.h"
@@ -119,6 +122,17 @@ template <class Plan>
 const Workload& workload_in(const Planned& plan) { return plan.step.workload; }
 const Workload& workload_in(const Served& served) { return served.workload; }
 
+// What the config.json of the model that is planned has otherwise than that of MODEL; empty: nothing. A shorter context
+// changes a network only where each position has a row of a table.
+std::string changes_to(const std::string& name, const Model& model) {
+  if (name == "-")
+    throw UsageError("--export writes a name of MODEL, and standard input has none; expected a preset or a path");
+  const Described named = load_described(name);
+  const bool table = model.positions.kind == Positions::Kind::learned;
+  const bool long_enough = table ? model.context == named.model.context : model.context <= named.model.context;
+  return long_enough && is_of_file(model, named.model) ? "" : changed_fields(named.config, model).dump();
+}
+
 // `first`: the best of all layouts, whatever the engine can do.
 template <class Plan>
 void write_launch(const PlanOptions& asked, const Search& search, Launcher engine, const std::vector<Plan>& best,
@@ -127,6 +141,7 @@ void write_launch(const PlanOptions& asked, const Search& search, Launcher engin
   if (rank > best.size())
     throw UsageError(fmt::format("--rank is {}; expected 1 to {}, as many as were found", rank, best.size()));
   Job launch = launch_of(search, best[rank - 1]);
+  if (facts_of(engine).reads_config) launch.changes = changes_to(asked.prediction.model, search.model);
   if (const std::string why = refusal(engine, launch_of(search, first)); !why.empty()) {
     launch.notes.push_back(fmt::format("not the best of all layouts, which is {}:", layout_words(workload_in(first))));
     launch.notes.push_back(why);

@@ -115,7 +115,9 @@ std::optional<std::int64_t> sequences_that_would_do(const Search& search) {
 Job launch_of(const Search& search, const Workload& workload) {
   std::int64_t of_node = search.node;
   while (search.hardware.devices % of_node != 0) --of_node;
-  return {search.model, workload, search.hardware.devices / of_node, of_node};
+  Job launch{search.model, workload, search.hardware.devices / of_node, of_node};
+  launch.materialised = !search.target.fusions.attention;
+  return launch;
 }
 
 Search of_any_engine(Search search) {

@@ -50,6 +50,7 @@ void refuse_with_measured(const TimeOptions& asked) {
   refuse("--roofline", asked.roofline);
   refuse("--svg", !asked.svg.empty());
   refuse("--efficiency", asked.efficiency.has_value());
+  refuse("--network", asked.predict.network.has_value());
   refuse("--tokens-total", asked.tokens_total.has_value());
   refuse("--steps", asked.steps.has_value());
   refuse("--price", asked.price.has_value());
@@ -60,10 +61,10 @@ void predict(const TimeOptions& asked) {
     throw UsageError("no device is named; expected --on PROFILE[:N], such as --on h100 (`reckon hardware` lists them)");
   if (asked.predict.stage)
     throw UsageError("--stage is given, but a step takes what the slowest stage of its pipeline does; expected none");
-  if (asked.efficiency && (asked.roofline || asked.batches || !asked.svg.empty()))
+  if (asked.efficiency && (asked.roofline || asked.batches || !asked.svg.empty() || asked.predict.network))
     throw UsageError(
-        "--efficiency takes the place of the model of efficiency; expected no --batches, --roofline or "
-        "--svg with it");
+        "--efficiency takes the place of the model of efficiency; expected no --batches, --roofline, --svg or "
+        "--network with it");
   refuse_with_measured(asked);
   check_file(asked.svg == "-" ? "" : asked.svg);
   Prediction prediction = read_prediction(asked.predict);
@@ -90,6 +91,7 @@ void predict(const TimeOptions& asked) {
   report.adapters = count_adapters(prediction.model, workload);
   report.quantised = prediction.weights;
   report.stored = prediction.stored;
+  report.materialised = !prediction.target.fusions.attention;
   report.model = std::move(prediction.model);
   if (!asked.svg.empty()) {
     const bool of_batches = asked.batches && !asked.roofline && !report.throughput->points.empty();

@@ -91,7 +91,8 @@ Document measured_document(const TimeQuestions& questions, const Prediction& pre
   const double seconds = questions.measured ? *questions.measured : tokens / *questions.rate;
   const ComputeType type = Rates(hardware).type_of(workload.precision.activations);
   const double peak = static_cast<double>(hardware.profile.peak.at(type)) * static_cast<double>(hardware.devices);
-  return utilisation_document({prediction.model, workload, hardware, type, seconds, tokens / seconds, peak},
+  return utilisation_document({prediction.model, workload, hardware, type, seconds, tokens / seconds, peak,
+                               !prediction.target.fusions.attention},
                               utilisations(prediction.model, workload, prediction.target, seconds, peak));
 }
 

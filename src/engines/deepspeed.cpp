@@ -126,9 +126,15 @@ std::string deepspeed_text(const Job& job) {
   std::string text = fmt::format("# {}: {}, {}\n", title(), job.model.name, layout_words(job.workload));
   text += fmt::format(
       "# with run_clm.py of Transformers v5.15.1 (examples/pytorch/language-modeling); {}\n"
-      "# learning rate, steps, tokenizer and data are yours to choose; MODEL is a folder with the model's config.json\n"
-      "MODEL={}\nTOKENIZER=$MODEL\nSTEPS=1000\n",
-      job.nodes > 1 ? "hostfile has a line 'host slots=N' for each node" : "on the one node", job.model.name);
+      "# learning rate, steps, tokenizer and data are yours to choose; block_size is cut to its model_max_length\n"
+      "# planned with dropout {}, and {} of attention's weights: as fields of MODEL's config.json say, no argument "
+      "does\n",
+      job.nodes > 1 ? "hostfile has a line 'host slots=N' for each node" : "on the one node", workload.dropout,
+      workload.attention_dropout);
+  if (job.materialised)
+    text +=
+        "# planned with scores that are written out: so MODEL's config.json has \"attn_implementation\": \"eager\"\n";
+  text += set_model(job, "its config.json") + "TOKENIZER=$MODEL\nSTEPS=1000\n";
   if (stage_of(job) != workload.layout.zero)
     text +=
         "# ZeRO 1 shares nothing out here, with one data rank, but without it gradients are not summed in float32\n";

@@ -37,6 +37,15 @@ std::string where_to_run(const Job& job) {
                        : "on the one node";
 }
 
+std::string set_model(const Job& job, const std::string& holds) {
+  if (job.changes.empty())
+    return fmt::format("MODEL={}  # a folder with {}, or its name on Hugging Face\n", job.model.name, holds);
+  return fmt::format(
+      "# not {0}, but a model that was made of it: its config.json is that of {0} but for\n# {1}\n"
+      "MODEL=${{MODEL:?a folder with {2}}}\n",
+      job.model.name, job.changes, holds);
+}
+
 std::int64_t global_batch(const Job& job) {
   const Workload& workload = job.workload;
   return workload.batch * workload.layout.data * workload.layout.micro_batches;

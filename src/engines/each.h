@@ -44,6 +44,9 @@ class Command {
 Command torchrun(const Job& job);
 // "on each of 2,048 nodes", or "on the node".
 std::string where_to_run(const Job& job);
+// For an engine that takes the network from a folder, which `holds` "its config.json": the line that sets MODEL to it.
+// Of a model that was changed, comments say how, and the name of the one that it was made of is not offered.
+std::string set_model(const Job& job, const std::string& holds);
 // Sequences of a step, over all ranks and micro-batches.
 std::int64_t global_batch(const Job& job);
 

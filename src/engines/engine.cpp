@@ -14,10 +14,10 @@ namespace reckon {
 namespace {
 
 constexpr EngineFacts facts[] = {
-    {Launcher::megatron, false, "megatron", "Megatron-LM", "core_v0.19.0"},
-    {Launcher::torchtitan, false, "torchtitan", "torchtitan", "v0.2.2"},
-    {Launcher::deepspeed, false, "deepspeed", "DeepSpeed", "v0.19.5"},
-    {Launcher::vllm, true, "vllm", "vLLM", "v0.27.1"},
+    {Launcher::megatron, false, false, "megatron", "Megatron-LM", "core_v0.19.0"},
+    {Launcher::torchtitan, false, false, "torchtitan", "torchtitan", "v0.2.2"},
+    {Launcher::deepspeed, false, true, "deepspeed", "DeepSpeed", "v0.19.5"},
+    {Launcher::vllm, true, true, "vllm", "vLLM", "v0.27.1"},
 };
 
 // Whether it trains or serves, and what no engine's arguments can say.

@@ -19,6 +19,7 @@ enum class Launcher : std::uint8_t { megatron, torchtitan, deepspeed, vllm };
 struct EngineFacts {
   Launcher engine;
   bool serves;               // it serves models; the others train them
+  bool reads_config;         // it takes the network from a config.json
   std::string_view name;     // as users say it: "megatron"
   std::string_view title;    // "Megatron-LM"
   std::string_view version;  // whose flags are meant
@@ -39,6 +40,10 @@ struct Job {
   // Serving: the most tokens and sequences at a time of a replica, and the share of memory that may be filled.
   std::int64_t sequences = 1;
   double memory_share = 1;
+  bool materialised = false;  // attention's scores are written out
+  // What is planned is not the model that `model.name` names but one that was made of it: the fields that a config.json
+  // of it has otherwise ({"n_layer":24}); empty: it is that one.
+  std::string changes{};
   std::vector<std::string> notes{};  // sentences for the head of the text
 };
 

@@ -129,6 +129,9 @@ std::string megatron_refusal(const Job& job) {
     return fmt::format(
         "{} cuts a sequence into 2 · {} pieces for its context ranks, which {} tokens do not divide into", title(),
         layout.context, grouped(workload.tokens));
+  // UnfusedDotProductAttention of Transformer Engine (attention/dot_product_attention/utils.py)
+  if (layout.context > 1 && job.materialised)
+    return fmt::format("{} has no context ranks with attention that writes its scores out", title());
   if (layout.expert > 1 && layout.tensor > 1 && !layout.sequence)
     return fmt::format("{} wants sequence parallelism where there are tensor and expert ranks", title());
   return "";

@@ -226,6 +226,7 @@ void add_megatron_model(Command& command, const Job& job) {
   add_positions(command, model, attention);
   command.flag("attention-dropout", job.workload.attention_dropout);
   command.flag("hidden-dropout", job.workload.dropout);
+  if (job.materialised) command.flag("attention-backend", "unfused");  // by itself it streams scores where it can
   command.line();
   // Padded only as far as the tensor ranks ask for: by itself it would pad to a multiple of 128 · tensor.
   const std::int64_t tensor = job.workload.layout.tensor;

@@ -3,6 +3,7 @@
 
 #include "engines/each.h"
 #include "files/numbers.h"
+#include "model/load.h"
 #include "time/reasons.h"
 
 namespace reckon {
@@ -10,45 +11,54 @@ namespace {
 
 std::string title() { return engine_title(Launcher::torchtitan); }
 
-// Its sizes, as torchtitan/models/*/__init__.py has them; what a family has throughout is not repeated.
+// Its networks (torchtitan/models/*/__init__.py), and the presets that are the same.
 struct Flavour {
-  std::string_view model, flavour;
-  std::string_view family;  // Hugging Face's model_type
-  std::int64_t layers, d_model, heads, d_ff, vocab_size;
-  std::int64_t experts = 0;  // where the first mixture has so many; d_ff is then an expert's
+  std::string_view model, flavour, preset;
   bool pipeline = true, context = true;
 };
 
 constexpr Flavour flavours[] = {
-    {"llama3", "8B", "llama", 32, 4096, 32, 14336, 128256},
-    {"llama3", "70B", "llama", 80, 8192, 64, 28672, 128256},
-    {"llama3", "405B", "llama", 126, 16384, 128, 53248, 128256},
-    {"qwen3", "0.6B", "qwen3", 28, 1024, 16, 3072, 151936, 0, false},
-    {"qwen3", "1.7B", "qwen3", 28, 2048, 16, 6144, 151936, 0, false},
-    {"qwen3", "4B", "qwen3", 36, 2560, 32, 9728, 151936, 0, false},
-    {"qwen3", "8B", "qwen3", 36, 4096, 32, 12288, 151936, 0, false},
-    {"qwen3", "14B", "qwen3", 40, 5120, 40, 17408, 151936, 0, false},
-    {"qwen3", "32B", "qwen3", 64, 5120, 64, 25600, 151936, 0, false},
-    {"qwen3", "30B-A3B", "qwen3_moe", 48, 2048, 32, 768, 151936, 128, false},
-    {"qwen3", "235B-A22B", "qwen3_moe", 94, 4096, 64, 1536, 151936, 128, false},
-    {"deepseek_v3", "16B", "deepseek_v2", 27, 2048, 16, 1408, 102400, 64, true, false},
-    {"deepseek_v3", "236B", "deepseek_v2", 60, 5120, 128, 1536, 102400, 160, true, false},
-    {"deepseek_v3", "671B", "deepseek_v3", 61, 7168, 128, 2048, 129280, 256, true, false},
-    {"gpt_oss", "20b", "gpt_oss", 24, 2880, 64, 2880, 201088, 32, false, false},
-    {"gpt_oss", "120b", "gpt_oss", 36, 2880, 64, 2880, 201088, 128, false, false},
+    {"llama3", "8B", "llama-3-8b"},
+    {"llama3", "8B", "llama-3.1-8b"},
+    {"llama3", "70B", "llama-3-70b"},
+    {"llama3", "70B", "llama-3.1-70b"},
+    {"llama3", "405B", "llama-3.1-405b"},
+    {"qwen3", "0.6B", "qwen3-0.6b", false},
+    {"qwen3", "1.7B", "qwen3-1.7b", false},
+    {"qwen3", "4B", "qwen3-4b", false},
+    {"qwen3", "8B", "qwen3-8b", false},
+    {"qwen3", "14B", "qwen3-14b", false},
+    {"qwen3", "32B", "qwen3-32b", false},
+    {"qwen3", "30B-A3B", "qwen3-30b-a3b", false},
+    {"qwen3", "235B-A22B", "qwen3-235b-a22b", false},
+    {"deepseek_v3", "16B", "deepseek-v2-lite", true, false},
+    {"deepseek_v3", "236B", "deepseek-v2", true, false},
+    {"deepseek_v3", "671B", "deepseek-v3", true, false},
+    {"gpt_oss", "20b", "gpt-oss-20b", false, false},
+    {"gpt_oss", "120b", "gpt-oss-120b", false, false},
 };
 
+// In their order.
+const std::vector<Model>& networks() {
+  static const std::vector<Model> all = [] {
+    std::vector<Model> models;
+    for (const Flavour& one : flavours) models.push_back(find_preset(std::string(one.preset)));
+    return models;
+  }();
+  return all;
+}
+
+// How long sequences are is no matter: it takes that from the job.
 const Flavour* flavour_of(const Model& model) {
-  const Attention* const attention = find<Attention>(model);
-  const Mixture* const mixture = find<Mixture>(model);
-  const FeedForward* const dense = find<FeedForward>(model);
-  if (attention == nullptr || (mixture == nullptr && dense == nullptr)) return nullptr;
-  const std::int64_t d_ff = mixture != nullptr ? mixture->expert.d_ff : dense->d_ff;
-  for (const Flavour& one : flavours) {
-    if (one.family == model.family && one.layers == static_cast<std::int64_t>(model.layers.size()) &&
-        one.d_model == model.d_model && one.heads == attention->n_heads && one.d_ff == d_ff &&
-        one.vocab_size == model.vocab_size && one.experts == (mixture != nullptr ? mixture->n_experts : 0))
-      return &one;
+  for (std::size_t i = 0; i < std::size(flavours); ++i) {
+    const Model& network = networks()[i];
+    if (network.family != model.family || network.d_model != model.d_model) continue;
+    Model same = model;
+    same.name = network.name;
+    same.about = network.about;
+    same.notes = network.notes;
+    same.context = network.context;
+    if (same == network) return &flavours[i];
   }
   return nullptr;
 }
@@ -116,13 +126,15 @@ std::string torchtitan_refusal(const Job& job) {
   const Layout& layout = workload.layout;
   const Flavour* const flavour = flavour_of(job.model);
   if (flavour == nullptr)
-    return fmt::format("{} knows networks by name, and {} is none of its Llama 3, Qwen3, DeepSeek and gpt-oss sizes",
-                       title(), job.model.name);
+    return fmt::format(
+        "{} knows networks by name, and {} as it is planned is none of its Llama 3, Qwen3, DeepSeek and gpt-oss ones",
+        title(), job.model.name);
   if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", title());
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
     return fmt::format("{} trains weights in bfloat16 or float32", title());
   if (workload.precision.weights == DType::bfloat16 && workload.precision.gradients != DType::float32)
     return fmt::format("{} sums gradients over ranks in float32 only; expected gradients float32", title());
+  if (job.materialised) return fmt::format("no key of {} asks for attention that writes its scores out", title());
   if (workload.dropout != 0 || workload.attention_dropout != 0) return fmt::format("{} has no dropout", title());
   if (layout.pipeline > 1 && !flavour->pipeline)
     return fmt::format("{} has no pipeline for its model {}", title(), flavour->model);

@@ -87,6 +87,7 @@ std::int64_t ranks_of_node(const Job& job) {
 std::string vllm_refusal(const Job& job) {
   const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
+  if (job.materialised) return fmt::format("{} has no attention that writes its scores out", title());
   if (layout.context > 1)
     return fmt::format("{} has context ranks that reuse or multiply its tensor ranks, which is another layout",
                        title());
@@ -126,9 +127,8 @@ std::string vllm_text(const Job& job) {
                         whole_nodes ? fmt::format("{} nodes", grouped(nodes)) : counted(of_node, "device"),
                         nodes > 1 && !whole_nodes ? fmt::format(" of each of {} nodes", grouped(nodes)) : "");
   if (servers(job) > 1 && 2 * of_node <= job.node_devices)
-    text +=
-        fmt::format("# (on a node {} differ from server to server)\n",
-                    nodes > 1 ? "CUDA_VISIBLE_DEVICES and both ports" : "CUDA_VISIBLE_DEVICES and the port");
+    text += fmt::format("# (on a node {} differ from server to server)\n",
+                        nodes > 1 ? "CUDA_VISIBLE_DEVICES and both ports" : "CUDA_VISIBLE_DEVICES and the port");
   if (nodes > 1) text += fmt::format("# on each of {} nodes, whose number is NODE_RANK\n", grouped(nodes));
   // No argument makes weights narrow as they were planned: they are narrow in the checkpoint.
   const std::optional<DType> type = quantised(workload);
@@ -137,8 +137,7 @@ std::string vllm_text(const Job& job) {
         "# planned for weights of {0}: MODEL must be a checkpoint that is quantised to {0}; vLLM finds\n"
         "# its method ({1}) in the checkpoint's config.json, and the type given below is that of activations\n",
         encoding_of(*type).name, methods(*type));
-  text += fmt::format("MODEL={}  # a folder with its {}weights, or its name on Hugging Face\n", job.model.name,
-                      type ? "quantised " : "");
+  text += set_model(job, fmt::format("its config.json and {}weights", type ? "quantised " : ""));
   Command command("vllm serve $MODEL");
   command.flag("dtype", type_word(workload.precision.weights));
   command.flag("tensor-parallel-size", layout.tensor);

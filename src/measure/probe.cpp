@@ -240,6 +240,7 @@ std::unique_ptr<Probe> probe_prefill(std::shared_ptr<const LoadedModel> model, s
 
 std::unique_ptr<Probe> probe_decode(std::shared_ptr<const LoadedModel> model, std::int64_t batch, std::int64_t past,
                                     const ProbeOptions& options) {
+  check_caches(model->model(), batch, past, DType::float32);
   return std::make_unique<Decode>(std::move(model), batch, past, options);
 }
 

@@ -194,6 +194,16 @@ nlohmann::ordered_json changed_config(const Json& base, const Model& model) {
   return config;
 }
 
+Json changed_fields(const Json& base, const Model& model) {
+  const Json before = config_of_type(language_model_config(base), DType::float32), after = changed_config(base, model);
+  Json fields = Json::object();
+  for (const auto& [name, value] : after.items())
+    if (!before.contains(name) || before[name] != value) fields[name] = value;
+  for (const auto& [name, value] : before.items())
+    if (!after.contains(name)) fields[name] = nullptr;
+  return fields;
+}
+
 Json unquantised_config(Json config) {
   const char* nest = nested_language_model(config);
   for (const char* name : quantization_fields) {

@@ -12,6 +12,9 @@ namespace reckon {
 // Reading it gives `model` again (its name and notes aside); a UsageError where no fields of the family can say so.
 nlohmann::ordered_json changed_config(const nlohmann::ordered_json& base, const Model& model);
 
+// The fields of it that `base` has otherwise: {"n_layer": 24}. Null: it has none of that name.
+nlohmann::ordered_json changed_fields(const nlohmann::ordered_json& base, const Model& model);
+
 // `config` of files that hold plain numbers: without what it says of how those of its own are quantised.
 nlohmann::ordered_json unquantised_config(nlohmann::ordered_json config);
 

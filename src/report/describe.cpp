@@ -307,6 +307,8 @@ std::string_view optimizer_name(Optimizer optimizer) {
   return names[static_cast<std::size_t>(optimizer)];
 }
 
+std::string_view attention_name(bool materialised) { return materialised ? "materialised" : "streamed"; }
+
 OrderedJson layout_json(const Layout& layout) {
   return {{"tensor", layout.tensor},
           {"sequence", layout.sequence},

@@ -56,6 +56,7 @@ void add_lora(OrderedJson& json, const Lora& lora);
 OrderedJson types_json(const Workload& workload, const std::optional<DType>& quantised, bool stored);
 std::string_view recompute_name(Recompute recompute);  // as options have it: "selective"
 std::string_view optimizer_name(Optimizer optimizer);  // "adamw"
+std::string_view attention_name(bool materialised);    // "streamed"; materialised: its scores are written out
 OrderedJson layout_json(const Layout& layout);         // what is shared out among how many ranks
 OrderedJson parameters_json(const ParameterTotals& parameters);
 OrderedJson weights_json(const Ledger& ledger);

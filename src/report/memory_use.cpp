@@ -302,6 +302,10 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
     scales[0] = 'S';
     notes.push_back(scales + ".");
   }
+  const std::int64_t rows = use.model.vocab_size + use.model.padding_rows, ranks = use.workload.layout.tensor;
+  if (const std::int64_t each = (rows + ranks - 1) / ranks; each * ranks != rows && !use.varying.parameters)
+    notes.push_back(fmt::format("A vocabulary of {} rows is filled up to {}: {} for each of {} tensor ranks.",
+                                grouped(rows), grouped(each * ranks), grouped(each), grouped(ranks)));
   if (use.workload.layout.expert > 1)
     notes.push_back("Tokens are taken to choose experts evenly: a rank whose experts get more rows needs more.");
   if (use.varying.stored)
@@ -339,7 +343,7 @@ std::string setting_text(const MemoryUse& use) {
       fmt::format("{} · {} target · {}", describe(w, use.varying.sizes), use.target.name, weights_text(use));
   if (w.precision.cache != w.precision.activations && use.cache)
     text += fmt::format(" · cache in {}", type_name(w.precision.cache));
-  text += use.target.fusions.attention ? " · attention streamed" : " · attention materialised";
+  text += fmt::format(" · attention {}", attention_name(!use.target.fusions.attention));
   return text + describe_training(w);
 }
 
@@ -354,7 +358,7 @@ OrderedJson workload_of_use(const MemoryUse& use) {
   const Workload& w = use.workload;
   OrderedJson json = workload_json(w);
   json["target"] = use.target.name;
-  json["attention"] = use.target.fusions.attention ? "streamed" : "materialised";
+  json["attention"] = attention_name(!use.target.fusions.attention);
   json["types"] = types_json(w, use.quantised, in_types_of_file(use));
   if (trains(use)) {
     json["optimizer"] = optimizer_name(w.optimizer);

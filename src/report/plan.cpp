@@ -197,7 +197,9 @@ OrderedJson head_json(const Search& search, const char* phase, const std::string
                      {"memory_share", search.memory_share}}},
                    {"tokens", w.tokens},
                    {"precision", encoding_of(w.precision.weights).name},
-                   {"types", types_json(w, search.quantised, search.stored)}};
+                   {"types", types_json(w, search.quantised, search.stored)},
+                   {"attention", attention_name(!search.target.fusions.attention)}};
+  if (const Link* network = network_of(search.hardware)) json["hardware"]["network"] = network->bandwidth;
   if (w.phase == Phase::train) {
     json["optimizer"] = optimizer_name(w.optimizer);
     json["dropout"] = w.dropout;
@@ -214,7 +216,8 @@ std::string model_text(const Search& search) {
          (search.quantised ? fmt::format(" with matrices in {}", encoding_of(*search.quantised).name) : "");
 }
 
-// "Weights are in bfloat16, activations in bfloat16, gradients in float32; the optimizer is adamw, with dropout 0.1."
+// "Weights are in bfloat16, activations in bfloat16, gradients in float32; the optimizer is adamw, with dropout 0.1.
+// Attention is streamed."
 std::string setting_text(const Search& search) {
   const Workload& w = search.workload;
   const auto name = [](DType type) { return encoding_of(type).name; };
@@ -224,17 +227,22 @@ std::string setting_text(const Search& search) {
                                                  name(w.precision.weights));
   text += fmt::format(", activations in {}, {} in {}", name(w.precision.activations), train ? "gradients" : "the cache",
                       name(train ? w.precision.gradients : w.precision.cache));
-  if (!train) return text + ".";
+  const std::string attention = fmt::format(". Attention is {}.", attention_name(!search.target.fusions.attention));
+  if (!train) return text + attention;
   std::vector<std::string> with;
   if (w.lora.rank > 0) with.push_back(describe_adapters(w.lora));
   if (w.dropout > 0) with.push_back(fmt::format("dropout {}", grouped(w.dropout)));
   if (w.attention_dropout > 0) with.push_back(fmt::format("dropout {} of attention", grouped(w.attention_dropout)));
-  return fmt::format("{}; the optimizer is {}{}.", text, optimizer_name(w.optimizer),
-                     with.empty() ? "" : ", with " + listed(with));
+  return fmt::format("{}; the optimizer is {}{}{}", text, optimizer_name(w.optimizer),
+                     with.empty() ? "" : ", with " + listed(with), attention);
 }
 
+// "64 × h100-sxm in nodes of 8, 50 GB/s between them"
 std::string devices_text(const Search& search) {
-  return fmt::format("{} × {}", grouped(search.hardware.devices), search.hardware.profile.name);
+  std::string text = fmt::format("{} × {}", grouped(search.hardware.devices), search.hardware.profile.name);
+  if (search.node < search.hardware.devices) text += fmt::format(" in nodes of {}", grouped(search.node));
+  if (const Link* network = network_of(search.hardware)) text += fmt::format(", {} between them", link_rate(*network));
+  return text;
 }
 
 Document whole(Document document) {

@@ -41,14 +41,19 @@ std::string energy(double kilowatt_hours) {
 
 bool training(const TimeReport& report) { return report.estimate.workload.phase == Phase::train; }
 
+// A share of the peak that was given is of no links.
+const Link* network_in(const Estimate& e) { return e.plain_share ? nullptr : network_of(e.hardware); }
+
 std::string hardware_text(const TimeReport& report) {
   const Estimate& e = report.estimate;
   const Profile& profile = e.hardware.profile;
-  return fmt::format("{}{}: {} TFLOP/s in {}, {} GB/s, {}{}",
+  const Link* const network = network_in(e);
+  return fmt::format("{}{}: {} TFLOP/s in {}, {} GB/s, {}{}{}",
                      e.hardware.devices > 1 ? grouped(e.hardware.devices) + " × " : "", profile.title,
                      figure(e.peak / 1e12), compute_type_name(e.type),
                      figure(static_cast<double>(profile.memory_bandwidth) / 1e9), binary_bytes(profile.memory_bytes),
-                     e.hardware.devices > 1 ? " each" : "");
+                     e.hardware.devices > 1 ? " each" : "",
+                     network == nullptr ? "" : fmt::format(", {} between nodes", link_rate(*network)));
 }
 
 // What one run is, in the words of its phase.
@@ -175,7 +180,10 @@ Table summary_table(const TimeReport& report) {
   if (report.quantised)
     types = fmt::format("{} matrices of layers, all else {}", encoding_of(*report.quantised).name, types);
   if (report.stored) types = "weights as in the file, all else " + types;
-  add("workload", describe(e.workload) + " · " + types + describe_training(e.workload));
+  // A share of the peak that was given is of no attention in particular.
+  const std::string attention =
+      e.plain_share ? "" : fmt::format(" · attention {}", attention_name(report.materialised));
+  add("workload", describe(e.workload) + " · " + types + attention + describe_training(e.workload));
   if (report.adapters) {
     add("adapters", fmt::format("{} of {} parameters ({}){}", grouped(report.adapters->adapters),
                                 grouped(report.adapters->all), percent(report.adapters->share, 3),
@@ -322,6 +330,7 @@ OrderedJson report_json(const TimeReport& report) {
   json["architecture"] = architecture_json(report.model);
   json["workload"] = workload_json(e.workload);
   json["workload"]["types"] = types_json(e.workload, report.quantised, report.stored);
+  if (!e.plain_share) json["workload"]["attention"] = attention_name(report.materialised);
   if (training(report)) {
     json["workload"]["optimizer"] = optimizer_name(e.workload.optimizer);
     json["workload"]["recompute"] = recompute_name(e.workload.recompute);
@@ -332,6 +341,7 @@ OrderedJson report_json(const TimeReport& report) {
                       {"peak", number_json(e.peak)},
                       {"bandwidth", e.hardware.profile.memory_bandwidth},
                       {"memory", e.hardware.profile.memory_bytes}};
+  if (const Link* network = network_in(e)) json["hardware"]["network"] = network->bandwidth;
   if (report.adapters) json["adapters"] = adapters_json(*report.adapters);
   json["layout"] = layout_json(e.workload.layout);
   json["layout"]["micro_batches"] = e.workload.layout.micro_batches;

@@ -24,6 +24,7 @@ struct TimeReport {
   std::optional<AdapterCount> adapters;  // where there are some
   std::optional<DType> quantised;        // type of the layers' matrices, where these alone are
   bool stored = false;                   // weights have the types of their file
+  bool materialised = false;             // attention's scores are written out
 };
 
 Document time_document(const TimeReport& report);

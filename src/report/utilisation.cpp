@@ -6,6 +6,7 @@
 
 #include "files/numbers.h"
 #include "network/forward.h"
+#include "report/describe.h"
 #include "time/reasons.h"
 
 namespace reckon {
@@ -61,11 +62,12 @@ Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisat
   Document document;
   document.parts.emplace_back(
       Heading{fmt::format("{} on {} × {}", run.model.name, grouped(run.hardware.devices), run.hardware.profile.name)});
-  document.parts.emplace_back(Paragraph{fmt::format(
-      "Measured: {} s for a step ({}) of {} of {} in all, on {}, {} tokens/s. Peak of all "
-      "devices in {}, dense: {}/s.",
-      fmt::format("{:.6g}", run.seconds), phase_name(w.phase), counted(w.batch, "sequence"), counted(w.tokens, "token"),
-      counted(run.hardware.devices, "device"), grouped(run.tokens_per_second), type, flops(run.peak))});
+  document.parts.emplace_back(
+      Paragraph{fmt::format("Measured: {} s for a step ({}) of {} of {} in all, on {}, {} tokens/s. Peak of all "
+                            "devices in {}, dense: {}/s. HFU is of {} attention.",
+                            fmt::format("{:.6g}", run.seconds), phase_name(w.phase), counted(w.batch, "sequence"),
+                            counted(w.tokens, "token"), counted(run.hardware.devices, "device"),
+                            grouped(run.tokens_per_second), type, flops(run.peak), attention_name(run.materialised))});
   document.parts.emplace_back(share_table(utilisations, false));
   document.parts.emplace_back(share_table(utilisations, true));
   const std::string note = above_peak_text(run, utilisations);
@@ -80,6 +82,7 @@ Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisat
                    {"seconds", run.seconds},
                    {"tokens_per_second", run.tokens_per_second},
                    {"peak", {{"type", type}, {"flops", run.peak}}},
+                   {"attention", attention_name(run.materialised)},
                    {"utilisation", OrderedJson::array()}};
   for (const Utilisation& one : utilisations) document.json["utilisation"].push_back(utilisation_json(one));
   if (!note.empty()) document.json["note"] = note;

@@ -20,7 +20,8 @@ struct MeasuredRun {
   ComputeType type;  // in which products are made, and the peak is taken
   double seconds;    // of a step
   double tokens_per_second;
-  double peak;  // FLOP/s of all devices
+  double peak;        // FLOP/s of all devices
+  bool materialised;  // attention's scores were written out
 };
 
 Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisation>& utilisations);

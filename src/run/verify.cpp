@@ -2,10 +2,15 @@
 // really were used.
 #include "run/verify.h"
 
+#include <fmt/format.h>
+
+#include "compile/compile.h"
+#include "count/cache.h"
 #include "count/ledger.h"
 #include "count/parts.h"
+#include "files/machine_memory.h"
+#include "files/numbers.h"
 #include "model/sublayers.h"
-#include "compile/compile.h"
 
 #include <algorithm>
 #include <chrono>
@@ -183,6 +188,15 @@ void add_differences(Verification& result, const std::string& phase, const Ledge
   add_component_differences(result, phase, components(headline), components(lowered));
 }
 
+void check_caches(const Model& model, std::int64_t texts, std::int64_t tokens, DType type) {
+  Workload workload = workload_of(Phase::decode);
+  workload.batch = texts;
+  workload.past = tokens - 1;
+  workload.precision.cache = type;
+  check_memory(fmt::format("the caches of {} × {} tokens", grouped(texts), grouped(tokens)),
+               cache_cost(model, workload).total);
+}
+
 Verification verify(const Model& model, Weights weights, const VerifyOptions& options) {
   Verification result;
   Inspection inspection(options.sabotage);
@@ -199,6 +213,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   engine_options.cache = options.cache;
   engine_options.cancel = options.cancel;
   engine_options.inspection = &inspection;
+  check_caches(model, options.batch, tokens + steps, options.cache);
   Engine engine(model, std::move(weights), engine_options);
   EngineCore& core = engine.core();
   const Target& target = core.backend().target();

@@ -75,6 +75,9 @@ struct VerifyOptions {
 
 Verification verify(const Model& model, Weights weights, const VerifyOptions& options);
 
+// Before any is made: an Error where the caches of so many texts take more memory than this machine has.
+void check_caches(const Model& model, std::int64_t texts, std::int64_t tokens, DType type);
+
 // What verify() of a training step needs too.
 std::vector<std::int32_t> verify_ids(const Model& model, std::int64_t count, std::uint64_t seed);
 // Of one stage of the ledgers, for a target.

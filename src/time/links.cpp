@@ -78,8 +78,8 @@ double link_seconds(Rates& rates, double sent, const Span& span, Exchange exchan
   const Link* const link = link_of(profile, span.among);
   if (link == nullptr)
     throw Error(fmt::format(
-        "{} has no link that joins {} devices; expected the GB/s that each of them has between nodes, or a profile of "
-        "your own with such a link",
+        "{} has no link that joins {} devices; expected the GB/s that each of them has between nodes (`network`), or a "
+        "profile of your own with such a link",
         profile.name, grouped(span.among)));
   const Link* const inner = link == profile.links.data() ? link : link - 1;
   // Ranks of the group that every node has which it reaches into, each with a link of its own to other nodes.

@@ -105,6 +105,12 @@ const Link* link_of(const Profile& profile, std::int64_t devices) {
   return found == profile.links.end() ? nullptr : &*found;
 }
 
+const Link* network_of(const Hardware& hardware) {
+  const Link* const link = hardware.devices > 1 ? link_of(hardware.profile, hardware.devices) : nullptr;
+  const bool within = link == hardware.profile.links.data() && link != nullptr && link->devices != 0;
+  return within ? nullptr : link;
+}
+
 void set_network(Profile& profile, std::int64_t bandwidth) {
   if (profile.links.empty() || profile.links.back().devices != 0) profile.links.emplace_back();
   Link& network = profile.links.back();

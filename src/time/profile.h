@@ -157,6 +157,10 @@ struct Hardware {
   Profile profile;
   std::int64_t devices = 1;
 };
+// The link between nodes, which are as many devices as the fastest link joins; null: there is one node, or no such link
+// is known.
+const Link* network_of(const Hardware& hardware);
+
 // "h100", "h100-sxm:8", "./mine.json:16", "this": the name or alias of a known profile, in any case, or the path of a
 // file (with a slash or .json), and a number of devices. An Error where `this` was not measured, or on a machine with
 // another processor.

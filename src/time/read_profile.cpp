@@ -12,6 +12,8 @@
 #include "time/profile.h"
 #include "files/encoding.h"
 #include "model/fields.h"
+#include "model/nearest.h"
+#include "ops/table.h"
 
 namespace reckon {
 namespace {
@@ -40,12 +42,16 @@ constexpr Range level_range{1, 9, "a level, from 1 to 9"};
 constexpr Range vector_bits_range{32, 4096, "bits, from 32 to 4,096"};
 constexpr Range vector_units_range{1, 16, "units, from 1 to 16"};
 constexpr Range cycle_range{1, 65536, "FLOPs of a core in a cycle, from 1 to 65,536"};
-constexpr Range measured_range{1, flops_range.most, "FLOP/s, up to 1 EFLOP/s"};
+constexpr Range product_range{million, flops_range.most, "FLOP/s, from 1 MFLOP/s to 1 EFLOP/s"};
+constexpr Range operation_range{1, flops_range.most, "FLOP/s, up to 1 EFLOP/s"};  // of a few FLOPs it is low
 constexpr Range extent_range{1, std::int64_t{1} << 30, "an extent, from 1 to 2³⁰"};
 constexpr Range work_range{1, 1000 * quadrillion, "FLOPs, from 1 to 10¹⁸"};
 constexpr Range multiprocessors_range{1, 4096, "multiprocessors, from 1 to 4,096"};
 constexpr Range transfer_range{1, quadrillion, "bytes, from 1 to 1 PB"};
-constexpr double dearest = 10'000, slowest = 1;  // USD of a device-hour; seconds of an operation
+constexpr double cheapest = 0.0001, dearest = 10'000;  // USD of a device-hour
+constexpr double slowest = 1, longest = 3600;  // seconds of an operation that does nothing, and of one that does much
+// What is gone through of a GPU's or TPU's memory: no cache holds this much of it, at most a part.
+constexpr std::int64_t large_transfer = std::int64_t{1} << 29;
 
 // The groups of fields that a source can be for.
 constexpr std::string_view groups[] = {"peak",  "memory", "processor", "caches",
@@ -253,14 +259,26 @@ std::vector<Efficiency::Transfer> read_transfers(Fields& fields, const std::stri
   return all;
 }
 
+std::string operation_name(Fields& fields) {
+  const std::string name = text(fields, "name");
+  for (const Operation* operation : all_operations())
+    if (operation->name == name) return name;
+  std::vector<std::string> names;
+  for (const Operation* operation : all_operations()) names.emplace_back(operation->name);
+  const std::string close = nearest(name, names);
+  fields.fail("name", "the name of an operation" + (close.empty() ? "" : fmt::format(", such as {}", close)));
+}
+
 std::vector<Efficiency::Operation> read_operations(Fields& fields) {
   std::vector<Efficiency::Operation> all = elements(fields, "operations", [](Fields& point) {
-    Efficiency::Operation operation{text(point, "name"),
+    Efficiency::Operation operation{operation_name(point),
                                     compute_type(point, "type"),
                                     figure(point, "work", work_range),
-                                    figure(point, "rate", measured_range),
+                                    figure(point, "rate", operation_range),
                                     0,
                                     0};
+    if (static_cast<double>(operation.work) / static_cast<double>(operation.rate) > longest)
+      point.fail("rate", fmt::format("FLOP/s with which {} FLOPs take an hour at most", operation.work));
     if (point.has("rows") || point.has("sequences")) {
       operation.rows = figure(point, "rows", extent_range);
       operation.sequences = figure(point, "sequences", extent_range);
@@ -287,11 +305,20 @@ Efficiency read_efficiency(Fields fields) {
                               figure(point, "k", extent_range),
                               0,
                               0};
-    matmul.rate = figure(point, "rate", measured_range);
-    if (point.has("cold_rate")) matmul.cold_rate = figure(point, "cold_rate", measured_range);
+    matmul.rate = figure(point, "rate", product_range);
+    if (point.has("cold_rate")) matmul.cold_rate = figure(point, "cold_rate", product_range);
     if (point.has("blocks")) matmul.blocks = blocks(point, "blocks");
     return matmul;
   });
+  using Product = std::tuple<ComputeType, std::optional<DType>, std::int64_t, std::int64_t, std::int64_t>;
+  std::map<Product, std::size_t> first;
+  for (std::size_t i = 0; i < efficiency.matmul.size(); ++i) {
+    const Efficiency::Matmul& point = efficiency.matmul[i];
+    const auto [same, added] = first.try_emplace({point.type, point.blocks, point.m, point.n, point.k}, i);
+    if (!added)
+      fields.refuse(fmt::format("{0}[{1}] is of the same type, m, n and k as {0}[{2}]; expected one of them",
+                                fields.spelled("matmul"), i, same->second));
+  }
   efficiency.read = read_transfers(fields, "read");
   efficiency.write = read_transfers(fields, "write");
   efficiency.operations = read_operations(fields);
@@ -302,7 +329,8 @@ Efficiency read_efficiency(Fields fields) {
 }
 
 // No rate that was measured is above the peak. A processor's is that of its base clock, which its cores leave behind
-// them, but not many times over (other ops than products are too short to be measured well).
+// them, but not many times over (other ops than products are too short to be measured well). Nor is that of what no
+// cache of another device holds far above its memory's.
 void check_rates(const Profile& profile, const Fields& fields) {
   const bool processor = profile.kind == DeviceKind::cpu;
   const std::int64_t times = processor ? 10 : 1;
@@ -318,7 +346,16 @@ void check_rates(const Profile& profile, const Fields& fields) {
     check(fmt::format("efficiency.matmul[{}].rate", i), point.type, point.rate);
     check(fmt::format("efficiency.matmul[{}].cold_rate", i), point.type, point.cold_rate);
   }
-  for (std::size_t i = 0; i < measured.operations.size() && !processor; ++i)
+  const auto check_transfers = [&](const char* name, const std::vector<Efficiency::Transfer>& points) {
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (points[i].bytes >= large_transfer && points[i].rate / 2 > profile.memory_bandwidth)
+        fields.refuse(fmt::format("efficiency.{}[{}].rate is {}; expected at most 2 times memory.bandwidth, {}", name,
+                                  i, points[i].rate, profile.memory_bandwidth));
+  };
+  if (processor) return;
+  check_transfers("read", measured.read);
+  check_transfers("write", measured.write);
+  for (std::size_t i = 0; i < measured.operations.size(); ++i)
     check(fmt::format("efficiency.operations[{}].rate", i), measured.operations[i].type, measured.operations[i].rate);
 }
 
@@ -425,8 +462,10 @@ Profile read_profile(const Json& json, const std::string& where) {
   check_links(profile.links, fields);
   if (fields.has("watts")) profile.watts = figure(fields, "watts", watts_range);
   if (std::optional<Fields> price = fields.object("price")) {
-    profile.price =
-        Price{positive_up_to(*price, "usd_per_hour", dearest, "USD"), text(*price, "kind"), text(*price, "date")};
+    const double usd = price->number("usd_per_hour", 0);
+    if (usd < cheapest || usd > dearest)
+      price->fail("usd_per_hour", fmt::format("USD, from {} to {}", cheapest, dearest));
+    profile.price = Price{usd, text(*price, "kind"), text(*price, "date")};
     refuse_unknown(*price);
   }
   if (std::optional<Fields> measured = fields.object("efficiency")) {

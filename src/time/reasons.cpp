@@ -30,6 +30,10 @@ std::string counted(std::int64_t number, std::string_view thing) {
   return fmt::format("{} {}{}", grouped(number), thing, number == 1 ? "" : "s");
 }
 
+std::string link_rate(const Link& link) {
+  return fmt::format("{} GB/s", grouped(static_cast<double>(link.bandwidth) / 1e9));
+}
+
 std::string recompute_words(Recompute recompute) {
   switch (recompute) {
     case Recompute::none:
