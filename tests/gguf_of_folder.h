@@ -28,8 +28,8 @@ struct PlainTensor {
 };
 using PlainTensors = std::map<std::string, PlainTensor>;
 
-inline PlainTensors plain_tensors(const std::filesystem::path& folder) {
-  const TensorFile file = read_tensor_file(folder / "model.safetensors");
+inline PlainTensors plain_tensors(const std::filesystem::path& path) {
+  const TensorFile file = read_tensor_file(path);
   const std::vector<MappedFile> mapped = file.map();
   PlainTensors all;
   for (const TensorInfo& info : file.tensors) {
