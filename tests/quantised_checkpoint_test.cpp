@@ -213,6 +213,19 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
   EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "worse")); }),
             (folder_ / "worse/model.safetensors").string() + ": tensor '" + first +
                 "_scale_inv' is 1 × 1 of type F32, expected 2 × 3 of type F32");
+  packed.tensors[first] = {DType::float8_e4m3, {2, 2}, "four"};
+  EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "small")); }),
+            (folder_ / "small").string() + ": tensor '" + first + "' is 2 × 2, expected 160 × 272");
+}
+
+TEST_F(QuantisedCheckpoint, BlocksOfMxfp4AreOfExperts) {
+  const std::string name = "model.layers.0.mlp.down_proj.weight";
+  Checkpoint made = random_checkpoint(llama);
+  made.tensors.erase(name);
+  made.tensors[name + "_blocks"] = {DType::uint8, {160, 8, 16}, std::string(160 * 128, 'x')};
+  made.tensors[name + "_scales"] = {DType::uint8, {160, 8}, std::string(160 * 8, 'x')};
+  EXPECT_EQ(error_of([&] { LoadedModel::open(made.write(folder_ / "packed")); }),
+            "tensor '" + name + "' is in blocks of MXFP4, expected them of experts alone");
 }
 
 // 272, 160 and 80 rows have as many scales of 100 as of 128.

@@ -108,7 +108,8 @@ std::optional<std::string> method_in(const nlohmann::json& quantization) {
   const auto method = quantization.find("quant_method");
   if (method == quantization.end() || !method->is_string()) return std::nullopt;
   const std::string word = method->get<std::string>();
-  if (word == "fp8" || word == "mxfp4") return "";
+  for (const char* by_names : {"fp8", "FP8", "mxfp4", "MXFP4"})
+    if (word == by_names) return "";
   for (const auto& [known, name] : methods)
     if (word == known) return std::string(name);
   return word.size() <= 40 ? word : word.substr(0, 40);
@@ -281,7 +282,9 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
       format = method;
       packed.insert(module);
     }
-    if (!format.empty())
+    // FP8 has the shape of what it stands for.
+    const bool reshaped = format == "FP8" && at != found.end() && at->second->shape != tensor.shape;
+    if (!format.empty() && !reshaped)
       report.quantized.push_back({tensor.name, format});
     else if (at == found.end())
       report.missing.push_back(tensor);

@@ -196,6 +196,8 @@ class WeightReader {
   // Experts whose tensor the model has as in × out, and the file packed, as out × in.
   void read_packed(const StoredParameter& parameter, ParameterData& data) {
     const StoredView& view = parameter.views.front();
+    if (parameter.shape.size() != 3)
+      throw Error(fmt::format("tensor '{}' is in blocks of MXFP4, expected them of experts alone", view.tensor));
     const std::int64_t experts = parameter.shape[0], rows = parameter.shape[1], cols = parameter.shape[2];
     const std::int64_t outputs = view.axes.back().stride, of_expert = outputs * cols;
     const std::byte* base = packed(view.tensor, experts, outputs, cols);
