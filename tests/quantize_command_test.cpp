@@ -9,6 +9,8 @@
 #include "paths.h"
 #include "program_fixture.h"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -162,10 +164,21 @@ TEST_F(QuantizeProgram, AnInterruptLeavesNothingBehind) {
 TEST_F(QuantizeProgram, AGgufFileOnStandardInputIsRefusedByItsKind) {
   const std::string file = out("t.gguf");
   quantize({tiny + "llama-gqa", "--out", file});
+  fs::resize_file(file, 70'000'000);  // longer than a config.json may be, as such files are
   const Result result = run({"count", "-"}, file);
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.err,
             "reckon: standard input: this is a GGUF file, which cannot be read from there; give its name\n");
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string model : {"-", "/dev/stdin"}) {
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << text_of(file).substr(0, 1000); });
+    const Result piped = run({"count", model}, pipe);
+    writer.join();
+    EXPECT_EQ(piped.code, 1);
+    EXPECT_EQ(piped.err, "reckon: " + (model == "-" ? "standard input" : model) +
+                             ": this is a GGUF file, which cannot be read from there; give its name\n");
+  }
 }
 
 TEST_F(QuantizeProgram, BlocksThatAreQuantisedAgainAreNoted) {
