@@ -28,8 +28,8 @@ struct PlainTensor {
 };
 using PlainTensors = std::map<std::string, PlainTensor>;
 
-inline PlainTensors plain_tensors(const std::filesystem::path& folder) {
-  const TensorFile file = read_tensor_file(folder / "model.safetensors");
+inline PlainTensors plain_tensors(const std::filesystem::path& path) {
+  const TensorFile file = read_tensor_file(path);
   const std::vector<MappedFile> mapped = file.map();
   PlainTensors all;
   for (const TensorInfo& info : file.tensors) {
@@ -103,8 +103,14 @@ struct PlainGguf {
 
 class GgufOfFolder : public PlainGguf {
  public:
-  explicit GgufOfFolder(const std::filesystem::path& folder)
-      : model_(load_model(folder.string())), attention_(first_attention(model_)), from_(plain_tensors(folder)) {
+  // What rebuilds keys and values of latents is one tensor in older files, whose heads are those of the network.
+  enum class Latents { split, whole };
+
+  explicit GgufOfFolder(const std::filesystem::path& folder, Latents latents = Latents::split)
+      : model_(load_model(folder.string())),
+        attention_(first_attention(model_)),
+        from_(plain_tensors(folder)),
+        whole_(latents == Latents::whole) {
     const std::map<std::string, std::string> names = {
         {"mistral", "llama"},      {"mixtral", "llama"},         {"cohere", "command-r"},  {"deepseek_v2", "deepseek2"},
         {"gpt_neox", "gptneox"},   {"deepseek_v3", "deepseek2"}, {"gpt_oss", "gpt-oss"},   {"phi", "phi2"},
@@ -143,6 +149,7 @@ class GgufOfFolder : public PlainGguf {
         {"self_attn.q_b_proj", "attn_q_b"},
         {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
         {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+        {"self_attn.kv_b_proj", "attn_kv_b"},
         {"input_layernorm", "attn_norm"},
         {"ln_1", "attn_norm"},
         {"ln_2", "ffn_norm"},
@@ -260,7 +267,7 @@ class GgufOfFolder : public PlainGguf {
       tensors[layer + "exp_probs_b.bias"] = tensor;
       return true;
     }
-    if (rest == "self_attn.kv_b_proj.weight") {
+    if (rest == "self_attn.kv_b_proj.weight" && !whole_) {
       const std::int64_t nope = attention_.latent->d_nope, both = nope + attention_.d_value;
       for (std::int64_t h = 0; h < attention_.n_heads; ++h) {
         stacks_[layer + "attn_k_b.weight"][static_cast<int>(h)] =
@@ -314,16 +321,16 @@ class GgufOfFolder : public PlainGguf {
     const FeedForward* dense = find<FeedForward>(model_);
     number("feed_forward_length", (dense != nullptr ? *dense : first_feed_forward(model_)).d_ff);
     number("attention.head_count", attention_.n_heads);
-    number("attention.head_count_kv", attention_.latent ? 1 : attention_.n_kv_heads);
+    number("attention.head_count_kv", attention_.latent && !whole_ ? 1 : attention_.n_kv_heads);
     const Norm& norm = *model_.final_norm;
     real(norm.kind == Norm::Kind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
          norm.epsilon);
     if (attention_.latent) {
       const Latent& latent = *attention_.latent;
-      number("attention.key_length", latent.kv_rank + latent.d_rope);
-      number("attention.value_length", latent.kv_rank);
-      number("attention.key_length_mla", attention_.d_head);
-      number("attention.value_length_mla", attention_.d_value);
+      number("attention.key_length", whole_ ? attention_.d_head : latent.kv_rank + latent.d_rope);
+      number("attention.value_length", whole_ ? attention_.d_value : latent.kv_rank);
+      if (!whole_) number("attention.key_length_mla", attention_.d_head);
+      if (!whole_) number("attention.value_length_mla", attention_.d_value);
       number("attention.kv_lora_rank", latent.kv_rank);
       if (latent.query_rank > 0) number("attention.q_lora_rank", latent.query_rank);
     } else if (attention_.d_head * attention_.n_heads != model_.d_model) {
@@ -443,6 +450,7 @@ class GgufOfFolder : public PlainGguf {
   const Model model_;
   const Attention& attention_;
   const PlainTensors from_;
+  const bool whole_;  // latents
   std::map<std::string, std::map<int, PlainTensor>> stacks_;
 };
 

@@ -204,6 +204,22 @@ TEST(GgufTokenizer, SaysWhatIsWrong) {
       pairs[key] = each.value;
     EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), each.error);
   }
+  // Ids that are none, in every pair that has one: none has -1, and only that.
+  for (const char* key : {"bos_token_id", "eos_token_id", "eot_token_id", "eom_token_id", "unknown_token_id",
+                          "seperator_token_id", "padding_token_id", "mask_token_id"}) {
+    Json pairs = small_pairs();
+    pairs["tokenizer.ggml.add_bos_token"] = false;
+    for (const Json& bad : {Json(12u), Json(std::uint64_t{1} << 63), Json(-2), Json(1.5), Json("<s>"), Json(true)}) {
+      pairs[std::string("tokenizer.ggml.") + key] = bad;
+      const std::string found = bad.is_string() ? "'<s>'" : bad.dump();
+      EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }),
+                at + key + " is " + found + "; expected an id below 12, the number of tokens");
+    }
+    for (const Json& good : {Json(11u), Json(-1)}) {
+      pairs[std::string("tokenizer.ggml.") + key] = good;
+      EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), "no error") << key;
+    }
+  }
   for (const std::size_t longer : {0, 1}) {
     Json pairs = small_pairs();
     pairs["tokenizer.ggml.tokens"][10] = std::string(1024 + longer, 'b');

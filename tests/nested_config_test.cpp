@@ -263,6 +263,9 @@ TEST(ConfigNotes, SayThatQuantizedWeightsAreCountedAsPlainNumbers) {
   EXPECT_EQ(notes({{"quantization_config", {{"quant_method", "fp8"}}}}),
             Notes{"its files are quantized (quantization_config: \"fp8\"); parameters are counted as plain numbers, "
                   "without scales"});
+  json words = small_llama();
+  words["quantization_config"] = "x";
+  EXPECT_EQ(complaint(words), "config.json: quantization_config is \"x\"; expected an object");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "files/encoding.h"
 #include "text_fixture.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -214,9 +215,75 @@ TEST(Quantise, RefusesWhatItCannotWrite) {
             "48 elements of q4_0 end within a block of 32");
   EXPECT_EQ(error_of([&] { encode_row(DType::int4, x.data(), 64, nullptr, out.data()); }),
             "values cannot be written in int4");
-  x[5] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(error_of([&] { encode_row(DType::q8_0, x.data(), 64, nullptr, out.data()); }),
-            "element 5 of a row is inf, expected a number within those of float16");
+}
+
+// One number among ones. By hand: a float16 is at most 65,504; it times the largest integer of an element, and in K
+// blocks of the scale or the offset of a sub-block, is what a block holds with either sign.
+TEST(Quantise, BlocksHoldWhatTheirScalesAllow) {
+  const struct {
+    DType dtype;
+    float held, beyond;
+  } cases[] = {
+      {DType::q4_0, 458e3f, 459e3f},        // 7 · 65,504 = 458,528
+      {DType::q5_0, 982e3f, 983e3f},        // 15 · 65,504 = 982,560
+      {DType::q8_0, 8.31e6f, 8.32e6f},      // 127 · 65,504 = 8,319,008
+      {DType::iq4_nl, 7.4e6f, 7.41e6f},     // 113 · 65,504 = 7,401,952
+      {DType::q4_1, 65500, 65510},          // the offset
+      {DType::q5_1, 65500, 65510},          // the offset
+      {DType::q2_k, 982e3f, 983e3f},        // 15 · 65,504 = 982,560, the offset
+      {DType::q3_k, 6.09e6f, 6.1e6f},       // 31 · 3 · 65,504 = 6,091,872
+      {DType::q4_k, 4.12e6f, 4.13e6f},      // 63 · 65,504 = 4,126,752, the offset
+      {DType::q5_k, 4.12e6f, 4.13e6f},      // the same
+      {DType::q6_k, 2.57e8f, 2.58e8f},      // 127 · 31 · 65,504 = 257,889,248
+      {DType::iq4_xs, 2.29e8f, 2.3e8f},     // 31 · 113 · 65,504 = 229,460,512
+      {DType::mxfp4, 0x1.8p39f, 0x1.8p40f}  // a power of two, with sums of squares in float32
+  };
+  for (const auto& each : cases)
+    for (const float sign : {1.0f, -1.0f}) {
+      SCOPED_TRACE(fmt::format("{} of {}", sign * each.held, encoding_of(each.dtype).name));
+      std::vector<float> x(256, 1.0f);
+      x[37] = sign * each.held;
+      EXPECT_NEAR(decoded(each.dtype, encoded(each.dtype, x, nullptr, 256), x.size())[37] / x[37], 1, 0.01);
+      for (const float beyond : {each.beyond, 1e30f}) {
+        x[37] = sign * beyond;
+        const std::string expected = fmt::format("element 37 of a row is {}, expected a number within ±", x[37]);
+        EXPECT_TRUE(error_of([&] { encoded(each.dtype, x, nullptr, 256); }).starts_with(expected));
+      }
+    }
+}
+
+TEST(Quantise, FloatsKeepWhatIsNoNumberAndBlocksDoNot) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x(64, 1.0f);
+  std::vector<std::byte> out(256);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity}) {
+    x[5] = bad;
+    for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
+      encode_row(dtype, x.data(), 64, nullptr, out.data());
+      const float found = decode_element(encoding_of(dtype), out.data(), 5);
+      EXPECT_TRUE(std::isnan(bad) ? std::isnan(found) : found == bad) << encoding_of(dtype).name << ": " << found;
+    }
+    EXPECT_EQ(error_of([&] { encode_row(DType::q8_0, x.data(), 64, nullptr, out.data()); }),
+              fmt::format("element 5 of a row is {}, expected a number within ±8.319e+06, the largest of q8_0", bad));
+  }
+}
+
+TEST(Quantise, FloatsHoldWhatTheirExponentAllows) {
+  std::vector<float> x(64, 1.0f);
+  std::vector<std::byte> out(256);
+  const auto written = [&](DType dtype, float value) {
+    x[5] = value;
+    encode_row(dtype, x.data(), 64, nullptr, out.data());
+    return decode_element(encoding_of(dtype), out.data(), 5);
+  };
+  EXPECT_EQ(written(DType::float32, 3e38f), 3e38f);
+  EXPECT_EQ(written(DType::bfloat16, 0x1p100f), 0x1p100f);
+  EXPECT_EQ(written(DType::float16, -65504), -65504);
+  EXPECT_EQ(error_of([&] { written(DType::float16, 70000); }),
+            "element 5 of a row is 70000, expected a number within ±65504, the largest of float16");
+  // The largest of bfloat16 is (2 − 2⁻⁷) · 2¹²⁷.
+  EXPECT_EQ(error_of([&] { written(DType::bfloat16, std::numeric_limits<float>::max()); }),
+            "element 5 of a row is 3.4028235e+38, expected a number within ±3.3895e+38, the largest of bfloat16");
 }
 
 }  // namespace

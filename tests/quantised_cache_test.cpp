@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "files/encoding.h"
 #include "run/engine.h"
 #include "paths.h"
 #include "program_fixture.h"
@@ -100,6 +104,48 @@ TEST(QuantisedCache, RefusesWhatItCannotHold) {
   EXPECT_EQ(refusal(wide_heads(), {.cache = DType::q4_0}), "a cache in q4_0; expected float32 or q8_0");
   EXPECT_EQ(refusal(wide_heads(), {.device = Device::reference, .cache = DType::q8_0}),
             "a cache in q8_0 for small llama, of which reference has none; expected float32, or the cpu");
+}
+
+// Of blocks beside it nothing is lost.
+TEST(QuantisedCache, ABlockWithWhatIsNoNumberIsNone) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const Encoding& q8_0 = encoding_of(DType::q8_0);
+  for (const float bad : {nan, -nan, infinity, -infinity, 1e7f}) {  // the last is beyond 127 · 65,504
+    for (const std::size_t at : {32u, 45u, 63u}) {
+      std::vector<float> values(96, 0.5f);
+      values[at] = bad;
+      std::vector<std::byte> blocks(3 * 34);
+      q8_0.encode(values.data(), 3, blocks.data());
+      decode(q8_0, blocks, values);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_EQ(std::isnan(values[i]), i / 32 == 1) << bad << " at " << at << ", element " << i;
+      EXPECT_NEAR(values[0], 0.5, 0.001);
+    }
+  }
+}
+
+TEST(QuantisedCache, KeysAndValuesThatAreNoNumbersAreNotHidden) {
+  const Model model = wide_heads();
+  for (const Part part : {Part::key, Part::value})
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      Weights weights = Weights::random(model, 3, DType::float32);
+      const auto found = std::find_if(weights.parameters().begin(), weights.parameters().end(), [&](const auto& each) {
+        return each.first.scope.role.part == part && !each.second.matrices.empty();
+      });
+      ASSERT_NE(found, weights.parameters().end());
+      const Weight& matrix = found->second.matrices.front();
+      std::vector<float> values(static_cast<std::size_t>(matrix.rows * matrix.cols), 0.01f);
+      values.front() = bad;
+      const auto bytes = std::as_bytes(std::span(values));
+      weights.replace(found->first, DType::float32, {bytes.begin(), bytes.end()});
+      Engine engine(model, std::move(weights), {.threads = 1, .capacity = 40, .cache = DType::q8_0});
+      Session session = engine.session();
+      const Ids ids = text();
+      for (const auto& step : {std::span(ids).first(20), std::span(ids).subspan(20, 1)}) {
+        const std::span<const float> logits = session.run(step, Logits::last);
+        EXPECT_TRUE(std::all_of(logits.begin(), logits.end(), [](float logit) { return std::isnan(logit); }));
+      }
+    }
 }
 
 // What is planned is refused by the same rule as what runs.

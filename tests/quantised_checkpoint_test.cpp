@@ -148,14 +148,16 @@ TEST_F(QuantisedCheckpoint, ExpertsOfMxfp4RunAsTheNumbersThatTheyStandFor) {
           "type U8");
 }
 
-TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
-  Checkpoint packed = random_checkpoint(llama), plain = packed;
+// The projections in 8-bit floats with a scale for every block of so many rows and columns; in `plain`, what they stand
+// for.
+void scale_blocks(std::int64_t high, std::int64_t wide, Checkpoint& packed, Checkpoint& plain) {
   std::mt19937 random(5);
   for (auto& [name, tensor] : plain.tensors) {
     if (!name.ends_with("_proj.weight")) continue;
-    const std::int64_t rows = tensor.shape[0], cols = tensor.shape[1], across = (cols + 127) / 128;
+    const std::int64_t rows = tensor.shape[0], cols = tensor.shape[1], across = (cols - 1) / wide + 1,
+                       down = (rows - 1) / high + 1;
     std::string bytes(static_cast<std::size_t>(rows * cols), '\0');
-    std::vector<float> scales(static_cast<std::size_t>((rows + 127) / 128 * across)), values;
+    std::vector<float> scales(static_cast<std::size_t>(down * across)), values;
     for (float& scale : scales) scale = 0.001f * static_cast<float>(1 + random() % 9);
     for (char& byte : bytes) {
       do byte = static_cast<char>(random());
@@ -168,12 +170,17 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
         const double size =
             exponent == 0 ? mantissa * std::pow(2, -9) : (1 + mantissa / 8.0) * std::pow(2, exponent - 7);
         values.push_back(static_cast<float>(byte & 128 ? -size : size) *
-                         scales[static_cast<std::size_t>(r / 128 * across + c / 128)]);
+                         scales[static_cast<std::size_t>(r / high * across + c / wide)]);
       }
     packed.tensors[name] = {DType::float8_e4m3, tensor.shape, bytes};
-    packed.set(name + "_scale_inv", {(rows + 127) / 128, across}, scales);
+    packed.set(name + "_scale_inv", {down, across}, scales);
     tensor.bytes.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   }
+}
+
+TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
+  Checkpoint packed = random_checkpoint(llama), plain = packed;
+  scale_blocks(128, 128, packed, plain);
   const std::string path = packed.write(folder_ / "packed"), other = plain.write(folder_ / "plain");
   EXPECT_EQ(logits_of(path, Device::cpu), logits_of(other, Device::cpu));
   const FileReport report = inspect_file(load_model(path), read_tensor_file(path));
@@ -206,6 +213,48 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
   EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "worse")); }),
             (folder_ / "worse/model.safetensors").string() + ": tensor '" + first +
                 "_scale_inv' is 1 × 1 of type F32, expected 2 × 3 of type F32");
+  packed.tensors[first] = {DType::float8_e4m3, {2, 2}, "four"};
+  EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "small")); }),
+            (folder_ / "small").string() + ": tensor '" + first + "' is 2 × 2, expected 160 × 272");
+}
+
+TEST_F(QuantisedCheckpoint, BlocksOfMxfp4AreOfExperts) {
+  const std::string name = "model.layers.0.mlp.down_proj.weight";
+  Checkpoint made = random_checkpoint(llama);
+  made.tensors.erase(name);
+  made.tensors[name + "_blocks"] = {DType::uint8, {160, 8, 16}, std::string(160 * 128, 'x')};
+  made.tensors[name + "_scales"] = {DType::uint8, {160, 8}, std::string(160 * 8, 'x')};
+  EXPECT_EQ(error_of([&] { LoadedModel::open(made.write(folder_ / "packed")); }),
+            "tensor '" + name + "' is in blocks of MXFP4, expected them of experts alone");
+}
+
+// 272, 160 and 80 rows have as many scales of 100 as of 128.
+TEST_F(QuantisedCheckpoint, EightBitFloatsHaveTheBlocksOfTheirConfig) {
+  const Checkpoint whole = random_checkpoint(llama);
+  for (const auto& [high, wide] : {std::pair(100, 128), std::pair(64, 160)}) {
+    Checkpoint packed = whole, plain = whole;
+    scale_blocks(high, wide, packed, plain);
+    packed.config["quantization_config"] = {{"quant_method", "fp8"}, {"weight_block_size", {high, wide}}};
+    const std::string path = packed.write(folder_ / "packed"), other = plain.write(folder_ / "plain");
+    EXPECT_EQ(logits_of(path, Device::cpu), logits_of(other, Device::cpu)) << high << " × " << wide;
+    EXPECT_TRUE(json({"count", path})["file"]["complete"]);
+  }
+  Checkpoint packed = whole, plain = whole;
+  scale_blocks(128, 128, packed, plain);
+  packed.config["quantization_config"] = {{"quant_method", "fp8"}, {"weight_block_size", {64, 64}}};
+  const std::string path = packed.write(folder_ / "packed");
+  EXPECT_EQ(error_of([&] { LoadedModel::open(path); }),
+            path +
+                "/model.safetensors: tensor 'model.layers.0.mlp.down_proj.weight_scale_inv' is 2 × 3 of type F32, "
+                "expected 3 × 5 of type F32");
+  for (const char* bad :
+       {"[128]", "[128, 0]", "[128, -1]", "[128, 64.5]", "[128, 128, 128]", "\"128\"", "[64, 1e30]"}) {
+    packed.config["quantization_config"]["weight_block_size"] = nlohmann::json::parse(bad);
+    packed.write(folder_ / "packed");
+    const std::string expected = path + "/config.json: quantization_config.weight_block_size is ";
+    expect_complaint({"count", path}, 1, expected);
+    expect_complaint({"logits", path, "--ids", "1,2"}, 1, expected);
+  }
 }
 
 // …by the config.json's word, where it has one: tensors of one method are called as those of another.

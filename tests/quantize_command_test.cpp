@@ -9,6 +9,8 @@
 #include "paths.h"
 #include "program_fixture.h"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -85,6 +87,37 @@ TEST_F(QuantizeProgram, AConfigOfPlainNumbersDoesNotSayThatTheyAreQuantised) {
     EXPECT_FALSE(Json::parse(text_of(fs::path(written) / "config.json")).contains("quantization_config"));
 }
 
+// Whether a tensor is written anew, in another float or as it is, in a GGUF file or a folder.
+TEST_F(QuantizeProgram, FloatsKeepWeightsThatAreNoNumbers) {
+  const float nan = std::nanf(""), infinity = INFINITY;
+  GgufOfFolder made(tiny + "llama3-rope");
+  made.tensors.at("blk.0.attn_v.weight").values[5] = nan;
+  made.tensors.at("blk.1.ffn_up.weight").values[5] = -infinity;
+  made.tensors.at("output_norm.weight").values[5] = 1e9f;
+  std::ofstream(folder_ / "damaged.gguf", std::ios::binary) << made.file();
+  const auto expect_kept = [&](const std::string& written, const std::string& v, const std::string& up,
+                               const std::string& norm) {
+    PlainTensors found = plain_tensors(written);
+    EXPECT_TRUE(std::isnan(found.at(v).values[5])) << written;
+    EXPECT_EQ(found.at(up).values[5], -infinity) << written;
+    EXPECT_NEAR(found.at(norm).values[5] / 1e9f, 1, 0.005) << written;
+  };
+  for (const std::string type : {"float32", "bfloat16"}) {
+    const Json file = quantize({out("damaged.gguf"), "--to", type, "--out", out(type + ".gguf")});
+    const Json folder = quantize({out("damaged.gguf"), "--to", type, "--out", out(type)});
+    for (const Json& report : {file, folder})
+      for (const Json& tensor : report["tensors"]) EXPECT_LT(tensor["error"].get<double>(), 0.005) << tensor["name"];
+    expect_kept(out(type + ".gguf"), "blk.0.attn_v.weight", "blk.1.ffn_up.weight", "output_norm.weight");
+    expect_kept(out(type), "model.layers.0.self_attn.v_proj.weight", "model.layers.1.mlp.up_proj.weight",
+                "model.norm.weight");
+  }
+  expect_complaint({"quantize", out("damaged.gguf"), "--to", "q8_0", "--out", out("t.gguf")}, 1,
+                   "tensor 'blk.0.attn_v.weight': element 5 of a row is nan, expected a number within ");
+  expect_complaint({"quantize", out("damaged.gguf"), "--to", "f16", "--out", out("half")}, 1,
+                   "tensor 'model.norm.weight': element 5 of a row is 1e+09, expected a number within ±65504, the "
+                   "largest of float16");
+}
+
 TEST_F(QuantizeProgram, AConfigNamesTheTypeThatWasWritten) {
   Json config = Json::parse(text_of(folder_ / "config.json"));
   config["torch_dtype"] = "bfloat16";
@@ -131,10 +164,21 @@ TEST_F(QuantizeProgram, AnInterruptLeavesNothingBehind) {
 TEST_F(QuantizeProgram, AGgufFileOnStandardInputIsRefusedByItsKind) {
   const std::string file = out("t.gguf");
   quantize({tiny + "llama-gqa", "--out", file});
+  fs::resize_file(file, 70'000'000);  // longer than a config.json may be, as such files are
   const Result result = run({"count", "-"}, file);
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.err,
             "reckon: standard input: this is a GGUF file, which cannot be read from there; give its name\n");
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string model : {"-", "/dev/stdin"}) {
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << text_of(file).substr(0, 1000); });
+    const Result piped = run({"count", model}, pipe);
+    writer.join();
+    EXPECT_EQ(piped.code, 1);
+    EXPECT_EQ(piped.err, "reckon: " + (model == "-" ? "standard input" : model) +
+                             ": this is a GGUF file, which cannot be read from there; give its name\n");
+  }
 }
 
 TEST_F(QuantizeProgram, BlocksThatAreQuantisedAgainAreNoted) {

@@ -374,6 +374,23 @@ TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
   expect_complaint({"generate", tiny + "gpt2", "text"}, 1, "neither tokenizer.json nor vocab.json");
 }
 
+TEST_F(RunText, ATextOfWhichTheTokenizerHasNothingIsRefused) {
+  const std::string letters =
+      file("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
+  const std::string model = tiny + "llama3-rope", other = file("other", "xyz"),
+                    nothing = "the tokenizer has no token for anything in ";
+  const auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--tokenizer", letters});
+    return arguments;
+  };
+  EXPECT_EQ(json(with({"generate", model, "xbay", "--tokens", "1"}))["prompt_ids"], Json({1, 0}));
+  expect_complaint(with({"generate", model, "xyz"}), 2, nothing + "the prompt");
+  expect_complaint(with({"generate", model, "--prompts", other}), 2, other + ": line 1: " + nothing + "the prompt");
+  expect_complaint(with({"score", model, other}), 2, nothing + "'" + other + "'");
+  expect_complaint(with({"quantize", model, "--to", "q8_0", "--calibrate", other, "--out", file("t.gguf", "")}), 2,
+                   nothing + "'" + other + "'");
+}
+
 TEST_F(RunText, AnEmptyPromptStartsFromTheModelsFirstToken) {
   const auto empty = [](const std::string& model) {
     return std::vector<std::string>{"generate", model,      "", "--tokenizer", "bytes", "--temperature",

@@ -160,10 +160,8 @@ std::vector<std::int32_t> read_ids(const QuantizeOptions& asked, const std::stri
                                    std::int64_t most, const char* purpose) {
   const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
   const TextFile text = text_input(file);
-  std::vector<std::int32_t> ids = tokenizer.encode(text.text());
-  // (A tokenizer may put tokens before any text, also before none.)
-  if (text.text().empty() || ids.empty())
-    throw UsageError(fmt::format("{} is empty; expected a text to {}", quote(file), purpose));
+  if (text.text().empty()) throw UsageError(fmt::format("{} is empty; expected a text to {}", quote(file), purpose));
+  std::vector<std::int32_t> ids = encode_something(tokenizer, text.text(), quote(file));
   check_vocabulary(ids, tokenizer, model);
   if (std::ssize(ids) > most) ids.resize(static_cast<std::size_t>(most));
   return ids;

@@ -32,8 +32,16 @@ Tokenizer model_tokenizer(const std::string& named, const std::string& model, co
                   fmt::join(fetched_encodings, ", "), or_else));
 }
 
+std::vector<std::int32_t> encode_something(const Tokenizer& tokenizer, std::string_view text, const std::string& what) {
+  std::vector<std::int32_t> ids = tokenizer.encode(text);
+  const TokenizerSpec& spec = tokenizer.spec();
+  if (!text.empty() && ids.size() == spec.before.size() + spec.after.size())
+    throw UsageError(fmt::format("the tokenizer has no token for anything in {}; expected a text of its tokens", what));
+  return ids;
+}
+
 std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, const std::string& prompt, const std::string& model) {
-  std::vector<std::int32_t> ids = tokenizer.encode(prompt);
+  std::vector<std::int32_t> ids = encode_something(tokenizer, prompt, "the prompt");
   if (!ids.empty()) return ids;
   if (const std::optional<std::int32_t> first = begin_of_text_id(model)) return {*first};
   throw UsageError(

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/text_files.h"
@@ -23,6 +24,9 @@ void add_tokenizer_option(CLI::App& command, std::string& tokenizer);  // --toke
 // The one that was named, or else that of the model: in its folder, or of its name. `or_else` is what the command takes
 // instead of text: ", or ids with --ids".
 Tokenizer model_tokenizer(const std::string& named, const std::string& model, const std::string& or_else);
+
+// The ids of a text. UsageError where it is not empty, and none of them is of anything in it; `what` names it there.
+std::vector<std::int32_t> encode_something(const Tokenizer& tokenizer, std::string_view text, const std::string& what);
 
 // The ids of a prompt. An empty one is what the tokenizer adds to any text, or else the model's own first token;
 // UsageError where there is neither.

@@ -60,7 +60,7 @@ Text read(const ScoreOptions& asked, const Model& model) {
   Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
   const TextFile input = text_input(asked.file);
   if (input.text().empty()) throw UsageError(quote(asked.file) + " is empty; expected a text to score");
-  std::vector<std::int32_t> ids = tokenizer.encode(input.text());
+  std::vector<std::int32_t> ids = encode_something(tokenizer, input.text(), quote(asked.file));
   check_vocabulary(ids, tokenizer, model);
   return {std::move(ids), std::move(tokenizer), std::ssize(input.text())};
 }

@@ -172,13 +172,14 @@ void decode_iq4_xs(const std::byte* blocks, std::int64_t count, float* out) {
 
 void encode_q8_0(const float* in, std::int64_t count, std::byte* blocks) {
   for (std::int64_t i = 0; i < count; ++i, in += 32, blocks += 34) {
-    float most = 0;
-    for (int e = 0; e < 32; ++e) most = std::max(most, std::abs(in[e]));
-    const std::uint16_t d = to_float16(most / 127);
-    const float scale = from_float16(d), inverse = scale > 0 ? 1 / scale : 0;
+    // As integers, bits of floats without a sign are in the order of the floats, and those of NaN behind them.
+    std::uint32_t bits = 0;
+    for (int e = 0; e < 32; ++e) bits = std::max(bits, __builtin_bit_cast(std::uint32_t, std::abs(in[e])));
+    const std::uint16_t d = to_float16(__builtin_bit_cast(float, bits) / 127);
     std::memcpy(blocks, &d, sizeof d);
+    const float scale = from_float16(d), inverse = scale > 0 ? 1 / scale : 0;
     for (int e = 0; e < 32; ++e) {
-      const float q = std::clamp(std::nearbyint(in[e] * inverse), -127.0f, 127.0f);
+      const float q = std::isfinite(scale) ? std::clamp(std::nearbyint(in[e] * inverse), -127.0f, 127.0f) : 0;
       blocks[2 + e] = static_cast<std::byte>(static_cast<std::int8_t>(q));
     }
   }

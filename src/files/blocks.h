@@ -25,8 +25,8 @@ void decode_q5_k(const std::byte* blocks, std::int64_t count, float* out);
 void decode_q6_k(const std::byte* blocks, std::int64_t count, float* out);
 void decode_iq4_xs(const std::byte* blocks, std::int64_t count, float* out);
 
-// As they come, by the largest of a block: what is written while a network runs (caches). Weights are written by
-// files/quantise.h.
+// As they come, by the largest of a block: what is written while a network runs (caches). A block with NaN, infinity or
+// a number too large for its scale is decoded as NaN. Weights are written by files/quantise.h.
 void encode_q8_0(const float* in, std::int64_t count, std::byte* blocks);
 
 // What the 16 codes of IQ4_NL and IQ4_XS stand for, and those of MXFP4 (twice the values of an E2M1 float).

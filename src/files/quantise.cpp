@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "files/block_codes.h"
@@ -150,10 +151,50 @@ void encode_block(DType dtype, FitScales fit_scales, const Numbers& of, Bytes bl
   put_codes(dtype, codes.data(), block);
 }
 
-void require_numbers(const float* in, std::int64_t elements) {
+// The largest number that it holds with either sign: of a block the largest integers times the largest float16, those
+// of scales of sub-blocks too. Where there are offsets, these end first.
+float most_of(DType dtype) {
+  constexpr float most = 65504;
+  switch (dtype) {
+    case DType::float16:
+    case DType::q4_1:
+    case DType::q5_1:
+      return most;
+    case DType::q4_0:
+      return 7 * most;
+    case DType::q5_0:
+      return 15 * most;
+    case DType::q8_0:
+      return 127 * most;
+    case DType::iq4_nl:
+      return 113 * most;
+    case DType::q2_k:
+      return 15 * most;
+    case DType::q3_k:
+      return 31 * 3 * most;
+    case DType::q4_k:
+    case DType::q5_k:
+      return 63 * most;
+    case DType::q6_k:
+      return 127 * 31 * most;
+    case DType::iq4_xs:
+      return 31 * 113 * most;
+    case DType::mxfp4:
+      return 0x1p40f;  // 12 · 2¹²⁶, but float32 has to hold sums of squares
+    case DType::bfloat16:
+      return 0x1.FEp127f;
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
+// NaN and infinities are kept by floats, and held by no block.
+void require_held(DType dtype, const float* in, std::int64_t elements) {
+  const float most = most_of(dtype);
   for (std::int64_t i = 0; i < elements; ++i)
-    if (!(std::fabs(in[i]) <= 65504))
-      throw Error(fmt::format("element {} of a row is {}, expected a number within those of float16", i, in[i]));
+    if (!(std::fabs(in[i]) <= most) && (is_quantised(dtype) || std::isfinite(in[i])))
+      throw Error(fmt::format("element {} of a row is {}, expected a number within ±{:.5g}, the largest of {}", i,
+                              in[i], most, encoding_of(dtype).name));
 }
 
 }  // namespace
@@ -175,7 +216,7 @@ DType fitting(DType wanted, std::int64_t columns) {
 void encode_row(DType dtype, const float* in, std::int64_t elements, const float* importance, std::byte* out) {
   const Encoding& encoding = encoding_of(dtype);
   row_bytes(encoding, elements);  // throws where a block would be part empty
-  require_numbers(in, elements);
+  require_held(dtype, in, elements);
   const FitScales fit_scales = fit_of(dtype);
   if (fit_scales == nullptr) {
     if (encoding.encode == nullptr) throw Error(fmt::format("values cannot be written in {}", encoding.name));
@@ -202,7 +243,7 @@ void encode_rows(DType dtype, float* rows, std::int64_t count, std::int64_t colu
     for (std::int64_t r = 0; r < count; ++r) {
       float* const x = rows + r * columns + first;
       auto* const block = reinterpret_cast<Bytes>(out + r * bytes + first / n * encoding_of(dtype).bytes);
-      require_numbers(x, n);
+      require_held(dtype, x, n);
       encode_block(dtype, fit_scales, {x, weights.data() + first, static_cast<int>(n)}, block);
       const BlockScales scales = scales_of(dtype, block);
       std::array<std::uint8_t, 256> codes;

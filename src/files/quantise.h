@@ -18,8 +18,8 @@ bool can_encode(DType dtype);
 DType fitting(DType wanted, std::int64_t columns);
 
 // `elements` end with a block. `importance` says how much an error of each element counts, as the mean square of the
-// activations that meet it; nullptr: all alike. The same bytes on every call. Throws Error at a number that float16
-// would not hold, and where a block cannot be written.
+// activations that meet it; nullptr: all alike. The same bytes on every call. Throws Error at a number that the
+// encoding does not hold (floats keep NaN and infinities, no block has them), and where a block cannot be written.
 void encode_row(DType dtype, const float* in, std::int64_t elements, const float* importance, std::byte* out);
 
 // Rows whose columns are correlated: what a column loses is made good by those behind it (GPTQ, Frantar et al. 2022,

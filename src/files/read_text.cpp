@@ -9,7 +9,8 @@
 
 namespace reckon {
 
-std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
+std::string read_text(const std::filesystem::path& path, std::uint64_t limit,
+                      const std::function<void(std::string_view)>& check) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw file_error(path, "cannot be opened");
   std::string text;
@@ -20,6 +21,7 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
     if (count < 0) throw file_error(path, "cannot be read");
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (check) check(text);
     if (text.size() > limit)
       throw Error(fmt::format("{}: is longer than {} bytes, the most that is read of such a file", path.string(),
                               grouped(limit)));

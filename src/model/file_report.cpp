@@ -98,33 +98,53 @@ constexpr std::pair<std::string_view, std::string_view> methods[] = {{"aqlm", "A
                                                                      {"quanto", "Quanto"}, {"quark", "Quark"},
                                                                      {"spqr", "SpQR"},     {"vptq", "VPTQ"}};
 
-// What the config.json beside the file says of how its weights are quantised; empty where it says nothing. The names of
-// tensors tell MXFP4 and FP8 more exactly.
-std::string method_beside(const TensorFile& file) {
-  if (file.files.empty() || !file.files.front().pairs.empty()) return "";  // a GGUF file says it by itself
+// What the config.json beside the file says of how its weights are quantised.
+struct Quantisation {
+  std::string method;  // empty where it says nothing; the names of tensors tell MXFP4 and FP8 more exactly
+  std::array<std::int64_t, 2> fp8_block = {128, 128};
+};
+
+std::optional<std::string> method_in(const nlohmann::json& quantization) {
+  const auto method = quantization.find("quant_method");
+  if (method == quantization.end() || !method->is_string()) return std::nullopt;
+  const std::string word = method->get<std::string>();
+  for (const char* by_names : {"fp8", "FP8", "mxfp4", "MXFP4"})
+    if (word == by_names) return "";
+  for (const auto& [known, name] : methods)
+    if (word == known) return std::string(name);
+  return word.size() <= 40 ? word : word.substr(0, 40);
+}
+
+Quantisation quantisation_beside(const TensorFile& file) {
+  Quantisation found;
+  std::optional<std::string> method;
+  if (file.files.empty() || !file.files.front().pairs.empty()) return found;  // a GGUF file says it by itself
   const std::filesystem::path path = file.files.front().path.parent_path() / "config.json";
   std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return "";
+  if (!std::filesystem::is_regular_file(path, none)) return found;
   nlohmann::json config;
   try {
     config = read_json_file(path, path.string(), "a config.json");
   } catch (const Error&) {
-    return "";  // whoever needs it says why
+    return found;  // whoever needs it says why
   }
-  if (!config.is_object()) return "";
+  if (!config.is_object()) return found;
   const char* nest = nested_language_model(config);
   for (const nlohmann::json* object : {&config, nest != nullptr ? &config[nest] : nullptr})
     for (const char* field : quantization_fields) {
       if (object == nullptr || !object->contains(field) || !(*object)[field].is_object()) continue;
-      const auto method = (*object)[field].find("quant_method");
-      if (method == (*object)[field].end() || !method->is_string()) continue;
-      const std::string word = method->get<std::string>();
-      if (word == "fp8" || word == "mxfp4") return "";
-      for (const auto& [known, name] : methods)
-        if (word == known) return std::string(name);
-      return word.size() <= 40 ? word : word.substr(0, 40);
+      Fields quantization((*object)[field], path.string(), std::string(field) + ".");
+      if (const nlohmann::json* block = quantization.array("weight_block_size")) {
+        if (block->size() != 2 || !std::all_of(block->begin(), block->end(), [](const nlohmann::json& side) {
+              return side.is_number_unsigned() && side > 0 && side <= largest_size;
+            }))
+          quantization.fail("weight_block_size", "the rows and the columns that share a scale");
+        found.fp8_block = block->get<std::array<std::int64_t, 2>>();
+      }
+      if (!method) method = method_in(quantization.json());
     }
-  return "";
+  found.method = method.value_or("");
+  return found;
 }
 
 bool is_integer(DType dtype) {
@@ -239,7 +259,9 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
   }
   std::unordered_set<std::string_view> expected;
   for (const StoredTensor& tensor : layout.tensors) expected.insert(tensor.name);
-  const std::string method = method_beside(file);
+  const Quantisation beside = quantisation_beside(file);
+  const std::string& method = beside.method;
+  report.fp8_block = beside.fp8_block;
   std::unordered_set<std::string> modules;  // those with tensors that a method of its own has put there
   if (!method.empty())
     for (const TensorInfo& tensor : file.tensors)
@@ -260,7 +282,9 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
       format = method;
       packed.insert(module);
     }
-    if (!format.empty())
+    // FP8 has the shape of what it stands for.
+    const bool reshaped = format == "FP8" && at != found.end() && at->second->shape != tensor.shape;
+    if (!format.empty() && !reshaped)
       report.quantized.push_back({tensor.name, format});
     else if (at == found.end())
       report.missing.push_back(tensor);

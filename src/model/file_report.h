@@ -4,6 +4,7 @@
 #include <reckon/model.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -55,6 +56,7 @@ struct FileReport {
   std::vector<Missing> missing;
   std::vector<Misshapen> misshapen;
   std::vector<Quantized> quantized;
+  std::array<std::int64_t, 2> fp8_block = {128, 128};  // rows and columns that share a scale in FP8
   double bits_per_weight() const {
     return 8 * static_cast<double>(weight_bytes) / static_cast<double>(expected_elements + buffer_elements);
   }

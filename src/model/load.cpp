@@ -4,7 +4,6 @@
 #include <reckon/error.h>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "files/json_document.h"
@@ -52,23 +51,14 @@ Json preset_config(const std::string& name) {
 Json read_json_file(const fs::path& path, const std::string& where, const std::string& expected) {
   std::error_code none;
   if (fs::is_directory(path, none)) throw Error(fmt::format("{}: not a regular file; expected {}", where, expected));
-  std::string text = read_text(path, largest_config);
+  std::string text = read_text(path, largest_config, [&](std::string_view start) {
+    if (start.starts_with("GGUF"))
+      throw Error(fmt::format("{}: this is a GGUF file, which cannot be read from there; give its name", where));
+  });
   if (text.find("Infinity") != std::string::npos) text = without_infinities(text);
   if (text.empty()) throw Error(fmt::format("{}: is empty; expected {}", where, expected));
   return parse_json(text, where);
 }
-
-namespace {
-
-// Standard input is read from its start to its end once, and a GGUF file here and there.
-void refuse_gguf(const fs::path& input, const std::string& where) {
-  std::error_code none;
-  if (!fs::is_regular_file(input, none)) return;  // of a pipe nothing may be taken
-  if (const std::optional<std::string> start = read_start(input, 4); start == "GGUF")
-    throw Error(fmt::format("{}: this is a GGUF file, which cannot be read from there; give its name", where));
-}
-
-}  // namespace
 
 Model find_preset(const std::string& name) { return read_config(preset_config(name), name); }
 
@@ -81,7 +71,6 @@ Described load_described(const std::string& name_or_path) {
     described.model.name = name_or_path;
     return described;
   }
-  if (name_or_path == "-") refuse_gguf(location.config, location.where);
   described.config = location.preset.empty() ? read_json_file(location.config, location.where, "a config.json")
                                              : preset_config(location.preset);
   described.model = read_config(described.config, location.where);

@@ -131,7 +131,9 @@ void note_quantization(Fields& fields, std::vector<std::string>& notes) {
   for (const char* name : quantization_fields) fields.ignore({name});
   for (const char* name : quantization_fields) {
     const nlohmann::json* found = fields.value(name);
-    if (found == nullptr || !found->is_object() || found->empty()) continue;
+    if (found == nullptr) continue;
+    if (!found->is_object()) fields.fail(name, "an object");
+    if (found->empty()) continue;
     const auto method = found->find("quant_method");
     notes.push_back(
         fmt::format("its files are quantized ({}{}); parameters are counted as plain numbers, without scales", name,

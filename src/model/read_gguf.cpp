@@ -228,6 +228,9 @@ void read_heads(GgufPairs& pairs) {
                              pairs.key("attention.key_length")));
   pairs.d_head = pairs.size("attention.key_length", std::max<std::int64_t>(pairs.d_model / heads, 1));
   pairs.rotated = pairs.count("rope.dimension_count", pairs.d_head);
+  if (pairs.d_head % 2 != 0 && !pairs.has("rope.dimension_count"))
+    pairs.fail("attention.key_length",
+               fmt::format("an even number: heads of {} cannot be rotated in pairs", pairs.d_head));
   if (pairs.rotated < 2 || pairs.rotated > pairs.d_head || pairs.rotated % 2 != 0)
     pairs.fail("rope.dimension_count", fmt::format("an even number, at most the {} elements of a head", pairs.d_head));
 }

@@ -250,6 +250,7 @@ EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int
       decode(encoding_of(dtype), {to, static_cast<std::size_t>(bytes)}, again);
       Squares& sum = squares[static_cast<std::size_t>(row)];
       for (std::int64_t i = 0; i < columns; ++i) {
+        if (!std::isfinite(from[i])) continue;  // a float keeps it
         const double x = from[i], off = static_cast<double>(again[static_cast<std::size_t>(i)]) - x;
         const double weight = weights != nullptr ? static_cast<double>(weights[i]) : 1.0;
         sum.lost += off * off;

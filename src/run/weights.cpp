@@ -87,8 +87,9 @@ class WeightReader {
     });
   }
 
-  void check(const Model& model, const std::filesystem::path& path) const {
+  void check(const Model& model, const std::filesystem::path& path) {
     const FileReport report = inspect_file(model, file_);
+    fp8_block_ = report.fp8_block;
     const std::string where = path.string();
     // Buffers may be left out, as in a file of gradients; what runs asks for them.
     std::vector<std::string> missing;
@@ -134,18 +135,18 @@ class WeightReader {
     return {base, dtype};
   }
 
-  // 8-bit floats times the scale of their square of 128 × 128 (DeepSeek-V3), in float32.
+  // 8-bit floats times the scale of their block of rows and columns (128 × 128 in DeepSeek-V3), in float32.
   const std::byte* scaled(const TensorInfo& info) {
     const std::byte*& made = copies_[info.name];
     if (made != nullptr) return made;
-    constexpr std::int64_t side = 128;
     const std::string where = file_.files[info.file].path.string(), name = info.name + "_scale_inv";
     const auto found = by_name_.find(name);
     if (info.shape.size() != 2 || found == by_name_.end())
       throw Error(
           fmt::format("{}: tensor '{}' is of type F8_E4M3, but there is no '{}' to scale it", where, info.name, name));
     const std::int64_t rows = info.shape[0], cols = info.shape[1];
-    const std::vector<std::int64_t> blocks{(rows + side - 1) / side, (cols + side - 1) / side};
+    const auto [high, wide] = fp8_block_;
+    const std::vector<std::int64_t> blocks{(rows - 1) / high + 1, (cols - 1) / wide + 1};
     const TensorInfo& scales = *found->second;
     if (scales.shape != blocks || scales.dtype != DType::float32)
       throw Error(fmt::format("{}: tensor '{}' is {} of type {}, expected {} of type F32", where, name,
@@ -158,7 +159,7 @@ class WeightReader {
     encoding_of(info.dtype).decode(stored.data(), rows * cols, values);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < cols; ++c)
-        values[r * cols + c] *= factors[static_cast<std::size_t>(r / side * blocks[1] + c / side)];
+        values[r * cols + c] *= factors[static_cast<std::size_t>(r / high * blocks[1] + c / wide)];
     return made = memory;
   }
 
@@ -195,6 +196,8 @@ class WeightReader {
   // Experts whose tensor the model has as in × out, and the file packed, as out × in.
   void read_packed(const StoredParameter& parameter, ParameterData& data) {
     const StoredView& view = parameter.views.front();
+    if (parameter.shape.size() != 3)
+      throw Error(fmt::format("tensor '{}' is in blocks of MXFP4, expected them of experts alone", view.tensor));
     const std::int64_t experts = parameter.shape[0], rows = parameter.shape[1], cols = parameter.shape[2];
     const std::int64_t outputs = view.axes.back().stride, of_expert = outputs * cols;
     const std::byte* base = packed(view.tensor, experts, outputs, cols);
@@ -324,6 +327,7 @@ class WeightReader {
 
   TensorFile file_;
   std::unordered_map<std::string, const TensorInfo*> by_name_;
+  std::array<std::int64_t, 2> fp8_block_{};                   // rows and columns that share a scale
   std::unordered_map<std::string, const std::byte*> copies_;  // of what cannot be read in place, by tensor
   Weights weights_;
 };
