@@ -202,6 +202,18 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"deepseek_v4", "", "layer_types", json(43, "sliding_attention"),
        "compress_ratios is an array of 44; expected what layer_types says"},
       {"zaya", "", "sliding_window", 128, "names no sliding layers"},
+      {"qwen2", "", "use_mrope", true, "positions have one axis"},
+      // What is on in some families is not off by saying so.
+      {"llama", "", "attention_output_gate", false, "not understood for llama"},
+      {"llama", "", "use_swiglu", false, "not understood for llama"},
+      {"llama", "", "use_rope", false, "not understood for llama"},
+      {"llama", "", "rotary", false, "not understood for llama"},
+      {"llama", "", "is_causal", false, "not understood for llama"},
+      {"llama", "", "use_residual", false, "not understood for llama"},
+      // The names say what they are of numbers alone.
+      {"llama", "", "foo_token_id", {{"a", 1}}, "not understood for llama"},
+      {"llama", "", "foo_token_ids", json::array({1, "x"}), "not understood for llama"},
+      {"llama", "", "attention_dropout", "x", "not understood for llama"},
   };
   for (const Change& change : all) {
     SCOPED_TRACE(std::string(change.name) + ": " + change.field);
@@ -303,6 +315,16 @@ TEST(PublishedFields, LlamaFoursNormsAreOffWhereAFileSaysNull) {
   EXPECT_EQ(read(config), with);
 }
 
+// PaliGemma's.
+TEST(PublishedFields, AWrapperSaysHowManyTokensAPictureIs) {
+  json gemma = file("gemma");
+  const Model model = read(gemma);
+  gemma["num_image_tokens"] = 256;
+  EXPECT_THROW(read(gemma), Error);
+  const Model wrapped = read({{"model_type", "paligemma"}, {"text_config", gemma}, {"vision_config", {{"depth", 1}}}});
+  EXPECT_EQ(count_parameters(wrapped), count_parameters(model));
+}
+
 TEST(PublishedFields, InertFieldsChangeNothing) {
   const auto same = [](const char* name, const char* nest, const char* field, const json& value) {
     json config = file(name);
@@ -322,6 +344,9 @@ TEST(PublishedFields, InertFieldsChangeNothing) {
   same("qwen3_5", "text_config", "output_gate_type", "swish");
   same("step3p5", "attention_other_setting", "true_head_dim", 128);
   same("step3p5", "", "per_layer_config", {{"01", {{"num_attention_heads", 96}}}});
+  same("llama", "", "foo_token_id", nullptr);
+  same("llama", "", "foo_token_ids", json::array({1, 2}));
+  same("llama", "", "foo_dropout", 0.1);
 }
 
 // EXAONE 4.5's quantised file has the predictor's type of attention behind those of the 64 layers.
