@@ -28,6 +28,10 @@ struct Change {
   const char* said;  // a part of the sentence
 };
 
+json& nested(json& config, const std::string& nest) {
+  return config[json::json_pointer(nest.empty() ? "" : "/" + nest)];
+}
+
 TEST(PublishedFields, AnotherNetworkIsASentence) {
   const Change all[] = {
       {"step3p5", "", "partial_rotary_factors", "x",
@@ -133,11 +137,88 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"gptj", "", "rotary", false, "positions are rotary"},
       {"gpt_bigcode", "", "scale_attn_by_inverse_layer_idx", true, "not divided by the layer's number"},
       {"granitemoehybrid", "", "normalization_function", "layernorm", "expected rmsnorm"},
+      {"step3p5", "attention_other_setting", "num_attention_groups", 16, "is 16; expected 8, as in all layers"},
+      {"step3p5", "attention_other_setting", "num_attention_groups", "x", "a string; expected a whole number"},
+      {"step3p5", "attention_other_setting", "num_attention_groups", -1, "is -1; expected a whole number"},
+      {"step3p5", "attention_other_setting", "head_dim", 64, "expected 128, as in all layers"},
+      {"step3p5", "attention_other_setting", "attention_type", "full_attention", "expected sliding_attention"},
+      {"step3p5", "attention_other_setting", "sinks", 1, "not understood for step3p5"},
+      {"step3p5", "", "num_sliding_attention_heads", 64, "expected 64, as num_sliding_attention_heads"},
+      {"step3p5", "", "per_layer_config", {{"1", {{"num_attention_heads", 64}}}}, "is 64; expected 96"},
+      {"step3p5", "", "per_layer_config", {{"1", {{"head_dim", 64}}}}, "not understood for step3p5"},
+      {"step3p5", "", "per_layer_config", {{"45", {{"num_attention_heads", 96}}}}, "is no layer"},
+      {"step3p5", "", "yarn_only_types", json::array({"sliding_attention"}), "expected full_attention alone"},
+      {"step3p5", "", "mlp_layer_types", json(45, "sparse"), "the layers that mlp_layer_types calls sparse"},
+      {"qwen3_5", "text_config", "attn_output_gate", false, "this family's attention is gated"},
+      {"qwen3_5_moe", "text_config", "attn_output_gate", "x", "a string; expected true or false"},
+      {"qwen3_next", "", "output_gate_type", "sigmoid", "expected swish"},
+      {"qwen3_5", "text_config", "mtp_use_dedicated_embeddings", true, "read the model's embedding"},
+      {"qwen3_5_moe", "text_config", "mlp_only_layers", json::array({0, 1}), "every layer has experts"},
+      {"qwen3_5_moe", "text_config", "mlp_only_layers", "x", "every layer has experts"},
+      {"kimi_linear", "linear_attn_config", "kda_layers", nullptr, "an array of layer numbers, 1 to 27"},
+      {"kimi_linear", "linear_attn_config", "kda_layers", json::array(), "that kda_layers does not name"},
+      {"kimi_linear", "linear_attn_config", "full_attn_layers", nullptr, "an array of layer numbers, 1 to 27"},
+      {"kimi_linear", "linear_attn_config", "full_attn_layers", "x", "a string; expected an array"},
+      {"kimi_linear", "linear_attn_config", "full_attn_layers", json::object(), "expected an array"},
+      {"kimi_linear", "linear_attn_config", "full_attn_layers", json::array({99}), "layer numbers, 1 to 27"},
+      {"kimi_linear", "linear_attn_config", "full_attn_layers", json::array({1, 8, 12, 16, 20, 24, 27}),
+       "that kda_layers does not name"},
+      {"hunyuan_v1_moe", "", "moe_layer_num_skipped", 1, "every layer has experts"},
+      {"hunyuan_v1_moe", "", "moe_layer_num_skipped", "x", "a string; expected a whole number"},
+      {"hunyuan_v1_moe", "", "position_embedding_xdrope", true, "positions have one axis"},
+      {"minimax_m3", "text_config", "sparse_attention_config", json::object(), "sparse_attention_freq is missing"},
+      {"minimax_m3", "text_config/sparse_attention_config", "sparse_attention_freq", nullptr,
+       "one for each of the 60 layers"},
+      {"minimax_m3", "text_config/sparse_attention_config", "window", 8, "not understood for minimax_m3_vl_text"},
+      {"minimax_m3", "text_config/sparse_attention_config", "sparse_disable_index_value", json(60, 0),
+       "1 for every layer that sparse_attention_freq names"},
+      {"minimax_m3", "text_config", "rotary_dim", 128, "expected 64, as partial_rotary_factor says"},
+      {"minimax_m3", "text_config", "attention_output_gate", true, "has no gate"},
+      {"minimax_m3", "text_config", "layer_types", json(60, "full_attention"), "what sparse_attention_freq says"},
+      {"minimax_m3", "text_config", "mlp_layer_types", json(60, "sparse"), "what moe_layer_freq says"},
+      {"minimax_m2", "", "partial_rotary_factor", 1.0, "rotary_dim is 64; expected 128, as partial_rotary_factor says"},
+      {"bamba", "", "attn_rotary_emb", 32, "expected 64, the elements of a head that are rotated"},
+      {"bamba", "", "layer_types", json(32, "mamba"), "what the other list of the layers says"},
+      {"bamba", "", "layers_block_type", json(32, "mamba"), "that attend, as layers_block_type has them"},
+      {"jamba", "", "layer_types", json(32, "mamba"), "what the other list of the layers says"},
+      {"jamba", "", "layers_num_experts", json(32, 16), "1, or 16 where expert_layer_period says it"},
+      {"falcon_h1", "", "attn_layer_indices", json::array({3}), "every layer attends"},
+      {"falcon_h1", "", "mamba_use_mlp", false, "every layer has a feed-forward"},
+      {"falcon_h1", "", "mlp_expansion_factor", "x", "a string; expected a number"},
+      {"falcon_h1", "", "layers_block_type", json(44, "mamba"), "hybrid for every layer"},
+      {"nemotron_h", "", "attention_bias", "x", "a string; expected true or false"},
+      {"nemotron_h", "", "mamba_proj_bias", "x", "a string; expected true or false"},
+      {"nemotron_3_super", "", "num_hidden_layers", 3, "is 3; expected 88, one per entry"},
+      {"nemotron_h_56b", "", "layers_block_type", json(118, "mamba"), "what layers_block_type says"},
+      {"recurrent_gemma", "", "_block_types", "x", "a string; expected an array"},
+      {"recurrent_gemma", "", "block_types", json::array({"recurrent"}),
+       "_block_types is an array of 3; expected what"},
+      {"glm_moe_dsa", "", "index_topk_pattern", std::string(78, 'F'), "expected what indexer_types says"},
+      {"glm_moe_dsa", "", "index_topk_freq", 2, "expected what indexer_types says"},
+      {"glm_moe_dsa", "", "first_k_dense_replace", 1, "how many dense layers come first"},
+      {"lfm2_moe", "", "full_attn_idxs", json::array({0}), "the layers that attend, as layer_types has them"},
+      {"granitemoehybrid", "", "layers_block_type", json(40, "mamba"), "what the other list of the layers says"},
+      {"deepseek_v4", "", "compress_ratios", json(62, 4), "43 entries, one per layer"},
+      {"deepseek_v4", "", "layer_types", json(43, "sliding_attention"),
+       "compress_ratios is an array of 44; expected what layer_types says"},
+      {"zaya", "", "sliding_window", 128, "names no sliding layers"},
+      {"qwen2", "", "use_mrope", true, "positions have one axis"},
+      // What is on in some families is not off by saying so.
+      {"llama", "", "attention_output_gate", false, "not understood for llama"},
+      {"llama", "", "use_swiglu", false, "not understood for llama"},
+      {"llama", "", "use_rope", false, "not understood for llama"},
+      {"llama", "", "rotary", false, "not understood for llama"},
+      {"llama", "", "is_causal", false, "not understood for llama"},
+      {"llama", "", "use_residual", false, "not understood for llama"},
+      // The names say what they are of numbers alone.
+      {"llama", "", "foo_token_id", {{"a", 1}}, "not understood for llama"},
+      {"llama", "", "foo_token_ids", json::array({1, "x"}), "not understood for llama"},
+      {"llama", "", "attention_dropout", "x", "not understood for llama"},
   };
   for (const Change& change : all) {
     SCOPED_TRACE(std::string(change.name) + ": " + change.field);
     json config = file(change.name);
-    (*change.nest == 0 ? config : config[change.nest])[change.field] = change.value;
+    nested(config, change.nest)[change.field] = change.value;
     try {
       read(config);
       ADD_FAILURE() << "it is read";
@@ -224,11 +305,31 @@ TEST(PublishedFields, LlamaFoursTuningMayBeANumber) {
   for_each<Attention>(read(config).layers, [](const Attention& a) { EXPECT_FALSE(a.position_scale); });
 }
 
+TEST(PublishedFields, LlamaFoursNormsAreOffWhereAFileSaysNull) {
+  json config = file("llama4_scout");
+  const Model with = read(config);
+  EXPECT_NE(find<Attention>(with.layers[0])->query_key_norm, std::nullopt);
+  config["text_config"]["use_qk_norm"] = nullptr;
+  for_each<Attention>(read(config).layers, [](const Attention& a) { EXPECT_FALSE(a.query_key_norm); });
+  config["text_config"].erase("use_qk_norm");
+  EXPECT_EQ(read(config), with);
+}
+
+// PaliGemma's.
+TEST(PublishedFields, AWrapperSaysHowManyTokensAPictureIs) {
+  json gemma = file("gemma");
+  const Model model = read(gemma);
+  gemma["num_image_tokens"] = 256;
+  EXPECT_THROW(read(gemma), Error);
+  const Model wrapped = read({{"model_type", "paligemma"}, {"text_config", gemma}, {"vision_config", {{"depth", 1}}}});
+  EXPECT_EQ(count_parameters(wrapped), count_parameters(model));
+}
+
 TEST(PublishedFields, InertFieldsChangeNothing) {
   const auto same = [](const char* name, const char* nest, const char* field, const json& value) {
     json config = file(name);
     const Model model = read(config);
-    (*nest == 0 ? config : config[nest])[field] = value;
+    nested(config, nest)[field] = value;
     EXPECT_EQ(read(config), model) << name << ": " << field;
   };
   same("bamba", "", "mamba_dt_rank", 256);
@@ -237,6 +338,15 @@ TEST(PublishedFields, InertFieldsChangeNothing) {
   same("llama", "", "neftune_noise_alpha", 5.0);
   same("qwen3", "", "use_qk_norm", true);
   same("nemotron_h_56b", "", "mamba_d_state", 256);
+  same("nemotron_h", "", "attention_bias", true);
+  same("nemotron_h", "", "mamba_proj_bias", true);
+  same("falcon_h1", "", "mlp_expansion_factor", 4);
+  same("qwen3_5", "text_config", "output_gate_type", "swish");
+  same("step3p5", "attention_other_setting", "true_head_dim", 128);
+  same("step3p5", "", "per_layer_config", {{"01", {{"num_attention_heads", 96}}}});
+  same("llama", "", "foo_token_id", nullptr);
+  same("llama", "", "foo_token_ids", json::array({1, 2}));
+  same("llama", "", "foo_dropout", 0.1);
 }
 
 // EXAONE 4.5's quantised file has the predictor's type of attention behind those of the 64 layers.
@@ -266,6 +376,10 @@ TEST(PublishedFields, ADrafterInTheFileIsNamedAndNotCounted) {
   const Model model = read(config);
   EXPECT_TRUE(model.predictors.empty());
   EXPECT_EQ(count_parameters(model), count_parameters(plain));
+  // Whose layers have entries behind those of the stack.
+  json longer = config;
+  for (int i = 0; i < 2; ++i) longer["compress_ratios"].push_back(0);
+  EXPECT_EQ(read(longer), model);
   EXPECT_EQ(model.notes.back(),
             "a drafter of 3 layers (dspark_*), which drafts 5 tokens at once, is left out and not counted");
 }

@@ -143,6 +143,24 @@ TEST(Types, AnUnknownOneIsToldWhichItsFieldsResemble) {
       << complaint(config);
 }
 
+// MiniCPM's first files: a type of a similar name has another attention, and LLaMA's is theirs but for the factors.
+TEST(Types, AnUnknownOneIsToldWhatANearOneSaysAndWhatItResembles) {
+  const std::string said = complaint({{"model_type", "minicpm"},
+                                      {"hidden_size", 64},
+                                      {"num_hidden_layers", 4},
+                                      {"num_attention_heads", 4},
+                                      {"num_key_value_heads", 2},
+                                      {"intermediate_size", 128},
+                                      {"vocab_size", 100},
+                                      {"scale_emb", 12},
+                                      {"scale_depth", 1.4},
+                                      {"dim_model_base", 32}});
+  for (const char* part : {"(did you mean minicpm3?)", "; read as minicpm3: num_key_value_heads is 2; expected ",
+                           "; read as llama, all of its fields are understood but dim_model_base, scale_depth, "
+                           "scale_emb"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+}
+
 // The commonest network before others that would do, and of Qwen's the version whose files have a head_dim.
 TEST(Types, APublishedFileOfAnUnknownTypeResemblesItsOwn) {
   for (const char* name : {"llama", "qwen2", "qwen3", "qwen3_moe", "mixtral", "deepseek_v3", "gpt2"}) {
@@ -225,6 +243,13 @@ TEST(Types, ThoseThatAreNotReadSayWhy) {
       {"canine", "it is an encoder"},
       {"fnet", "it is an encoder"},
       {"vit", "it makes codes of pictures"},
+      {"mllama", "attend to what its vision model made"},
+      {"mllama_text_model", "attend to what a vision model made"},
+      {"moshi", "text and sound at once"},
+      {"qwen2_5_omni", "thinker_config.text_config"},
+      {"qwen3_omni_moe", "thinker_config.text_config"},
+      {"reformer", "tokens of the same hash"},
+      {"xlnet", "in permuted orders"},
   };
   for (const auto& [type, why] : all) {
     const std::string said = complaint({{"model_type", type}, {"hidden_size", 64}});

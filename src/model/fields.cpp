@@ -11,19 +11,21 @@ namespace reckon {
 
 namespace {
 
-// A false or empty value switches a feature off, unless off is the unusual state: biases, ties and norms are there by
-// default in some families.
+// A false or empty value switches a feature off, unless off is the unusual state in some families: they have biases,
+// ties, norms, gates and rotary positions by default.
 bool switched_off(const std::string& name, const nlohmann::json& value) {
   if (value.is_null()) return true;
   if (value.is_array() || value.is_object()) return value.empty();
   if (!value.is_boolean() || value.get<bool>()) return false;
-  for (const char* part : {"bias", "tie", "norm", "affine"})
+  for (const char* part : {"bias", "tie", "norm", "affine", "gate", "glu", "rope", "rotary", "causal", "residual"})
     if (name.find(part) != std::string::npos) return false;
   return true;
 }
 
 // Families differ in how they call them, but a dropout rate or a token's number never changes the network.
-bool harmless(std::string_view name) {
+bool harmless(std::string_view name, const nlohmann::json& value) {
+  const auto is_number = [](const nlohmann::json& one) { return one.is_number(); };
+  if (!is_number(value) && !(value.is_array() && std::all_of(value.begin(), value.end(), is_number))) return false;
   for (std::string_view end : {"dropout", "_pdrop", "dropout_prob", "token_id", "token_ids", "tokens_ids"})
     if (name.ends_with(end)) return true;
   return false;
@@ -234,7 +236,8 @@ void Fields::ignore(std::initializer_list<Text> names) {
 std::vector<Fields::Unread> Fields::unread() const {
   std::vector<Unread> result;
   for (const auto& [name, value] : object_->items())
-    if (!read_.count(name) && !harmless(name) && !switched_off(name, value)) result.push_back({prefix_ + name, &value});
+    if (!read_.count(name) && !harmless(name, value) && !switched_off(name, value))
+      result.push_back({prefix_ + name, &value});
   return result;
 }
 

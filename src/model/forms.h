@@ -1,6 +1,9 @@
 // What the readers of several families share beyond the common form (families.h).
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "model/families.h"
 
 namespace reckon {
@@ -29,6 +32,10 @@ void name_gpt2(FamilyNames& names);
 void name_gptj(FamilyNames& names);
 void name_opt(FamilyNames& names);
 void name_megatron(FamilyNames& names);
+
+// read_more_mixtures.cpp
+// MiniMax says in two ways how many elements of a head are rotated.
+void expect_rotary_dim(Fields& config, const Model& model);
 
 // read_mixture.cpp
 // A mixture with the form's feed-forward as each expert, and so many experts where the config does not say how many
@@ -64,6 +71,10 @@ Mixture read_sigmoid_mixture(Fields& config, const Model& model, const SigmoidMi
 Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std::int64_t first);
 // Which layers are sparse: `mlp_layer_types` if the config has it, else those from `first_k_dense_replace` on.
 LayerRule read_sparse_layers(Fields& config, const Model& model, std::int64_t first);
+
+// read_streams.cpp
+// Where `per_layer_config` says something of a layer: under its number, which may begin with zeros.
+std::map<std::size_t, std::string> read_layer_names(const Fields& each, std::size_t layers);
 
 // read_inkling.cpp
 // A word for each layer, of two; `usual` where the config has none.

@@ -69,6 +69,7 @@ void read_common(Fields& fields) {
   fields.expect_off("is_encoder_decoder", "false: only decoders are supported");
   fields.expect_off("pruned_heads", "empty: pruned heads are not supported");
   if (fields.number("rope_ratio", 1.0) != 1.0) fields.fail("rope_ratio", "1");
+  fields.expect_off("use_mrope", "false: positions have one axis");
 }
 
 namespace {
@@ -208,7 +209,8 @@ Model read_config(Fields& file) {
   Fields& fields = inner ? *inner : file;
   std::vector<std::string> notes = config_notes(nest, file, fields);
   const FurtherLayers further = read_further_layers(file, fields);
-  if (nest != nullptr) fields.ignore({"architectures"});  // the whole's say what is there
+  // The whole's architectures say what is there; how many tokens a picture is.
+  if (nest != nullptr) fields.ignore({"architectures", "num_image_tokens"});
   Model model = read_network(fields);
   if (nest != nullptr) expect_same_sizes(file, fields, nest);
   // A wrapper's own word on the head holds, whatever its language model says.

@@ -21,15 +21,23 @@ Kind kind_of(Fields& config, Text field, const nlohmann::json& word) {
 }
 
 std::vector<Kind> read_kinds(Fields& config, std::size_t layers) {
+  // Layers that predict further tokens, or a drafter's, may have their entries behind those of the stack.
+  const auto further = static_cast<std::size_t>(config.count("num_nextn_predict_layers", 0));
+  const nlohmann::json* drafter = config.array("dspark_target_layer_ids");
   std::vector<Kind> kinds;
-  const char* field = config.has("layer_types") ? "layer_types" : "compress_ratios";
-  if (const nlohmann::json* words = config.array(field)) {
-    if (words->size() < layers) config.fail(field, fmt::format("{} entries, one per layer", layers));
-    for (std::size_t i = 0; i < layers; ++i) kinds.push_back(kind_of(config, field, (*words)[i]));
-  } else {
-    for (std::size_t i = 0; i < layers; ++i) kinds.push_back(i < 2 || i % 2 == 0 ? Kind::heavy : Kind::sparse);
+  for (const char* field : {"layer_types", "compress_ratios"}) {
+    const nlohmann::json* words = config.array(field);
+    if (words == nullptr) continue;
+    const std::size_t size = words->size();
+    if (size != layers && size != layers + further && (drafter == nullptr || size != layers + drafter->size()))
+      config.fail(field, fmt::format("{} entries, one per layer", layers));
+    std::vector<Kind> said;
+    for (const nlohmann::json& word : *words) said.push_back(kind_of(config, field, word));
+    said.resize(layers);
+    if (!kinds.empty() && said != kinds) config.fail(field, "what layer_types says");
+    kinds = std::move(said);
   }
-  config.ignore({"compress_ratios"});
+  for (std::size_t i = kinds.size(); i < layers; ++i) kinds.push_back(i < 2 || i % 2 == 0 ? Kind::heavy : Kind::sparse);
   return kinds;
 }
 

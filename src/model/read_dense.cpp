@@ -103,6 +103,7 @@ Form hunyuan_form(Fields& config) {
   form.attention.norm_after_rope = true;
   config.rename("head_dim", {"head_dim", "attention_head_dim"});
   config.expect_off("use_cla", "false: keys of other layers are not supported");
+  config.expect_off("position_embedding_xdrope", "false: positions have one axis");
   if (!config.flag("use_qk_norm", true)) config.fail("use_qk_norm", "true");
   if (!config.flag("use_rotary_pos_emb", true)) config.fail("use_rotary_pos_emb", "true");
   config.expect_off("add_classification_head", "false: heads that classify are not supported");

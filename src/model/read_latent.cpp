@@ -97,7 +97,13 @@ Model read_deepseek_v2(Fields& config) {
 Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std::int64_t first) {
   form.rope.interleaved = config.flag("rope_interleave", true);
   Model model = read_latent_form(config, form);
-  set_mixture(model, read_sigmoid_mixture(config, model, defaults), read_sparse_layers(config, model, first));
+  const LayerRule sparse = read_sparse_layers(config, model, first);
+  if (config.has("first_k_dense_replace")) {
+    const std::int64_t dense = config.count("first_k_dense_replace", first);
+    for (std::int64_t i = 0; i < std::ssize(model.layers); ++i)
+      if (sparse(i) != (i >= dense)) config.fail("first_k_dense_replace", "how many dense layers come first");
+  }
+  set_mixture(model, read_sigmoid_mixture(config, model, defaults), sparse);
   config.ignore(deepseek_harmless);
   return model;
 }

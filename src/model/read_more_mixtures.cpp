@@ -7,6 +7,12 @@
 
 namespace reckon {
 
+void expect_rotary_dim(Fields& config, const Model& model) {
+  const std::int64_t dims = first_attention(model).rope->dims;
+  if (config.count("rotary_dim", 0) > 0)
+    config.expect_size("rotary_dim", dims, fmt::format("{}, as partial_rotary_factor says", dims));
+}
+
 namespace {
 
 void name_shared(FamilyNames& names, const FeedForwardNames& shared) { names.shared = shared; }
@@ -207,6 +213,7 @@ Model read_minimax_m2(Fields& config) {
   if (const std::int64_t dims = config.count("rotary_dim", 0); dims > 0)
     form.rope.fraction = static_cast<double>(dims) / static_cast<double>(config.size("head_dim", 128));
   Model model = read_form(config, form);
+  expect_rotary_dim(config, model);
   Mixture mixture = read_experts(config, model, 256, 8);
   mixture.scores = Mixture::Scores::sigmoid;
   mixture.correction_bias = mixture.normalize = true;
@@ -303,12 +310,12 @@ Model read_hunyuan_v1_moe(Fields& config) {
       if (std::holds_alternative<FeedForward>(sublayer.kind)) sublayer.kind = mixture;
     });
   }
+  config.expect_size("moe_layer_num_skipped", 0, "0: every layer has experts");
   if (!config.flag("use_mixed_mlp_moe", true)) config.fail("use_mixed_mlp_moe", "true");
   if (!config.flag("norm_topk_prob", true)) config.fail("norm_topk_prob", "true");
   if (config.number("routed_scaling_factor", 1.0) != 1.0) config.fail("routed_scaling_factor", "1");
   config.ignore({"moe_drop_tokens",
                  "moe_random_routing_dropped_token",
-                 "moe_layer_num_skipped",
                  "capacity_factor",
                  "group_limited_greedy",
                  "n_group",
@@ -569,7 +576,7 @@ Model read_llama4_text(Fields& config) {
   Model model = read_form(config, form);
   read_rope_layers(config, model);
   const std::int64_t chunk = config.count("attention_chunk_size", 8192, 0);
-  const bool norms = config.flag("use_qk_norm", true), tuned = read_tuning(config);
+  const bool norms = config.flag("use_qk_norm", !config.present("use_qk_norm")), tuned = read_tuning(config);
   const PositionScale scale{config.positive("attn_scale", 0.1), config.positive("floor_scale", 8192), 1};
   const nlohmann::json* types = config.array("layer_types");
   if (types && types->size() != model.layers.size())

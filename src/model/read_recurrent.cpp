@@ -35,6 +35,40 @@ std::vector<Kind> read_kinds(Fields& config, Text field, std::size_t layers, con
   return kinds;
 }
 
+// A list that says the kinds again, in words.
+void expect_kinds(Fields& config, Text field, const std::vector<Kind>& kinds) {
+  const auto none = [](std::int64_t) { return false; };
+  if (config.has(field) && read_kinds(config, field, kinds.size(), none) != kinds)
+    config.fail(field, "what the other list of the layers says");
+}
+
+// Which layers an array of their numbers names, counted from `first`; nothing where there is no array.
+std::optional<std::vector<bool>> read_numbers(Fields& config, Text field, std::size_t layers, std::int64_t first = 0) {
+  const nlohmann::json* numbers = config.array(field);
+  if (numbers == nullptr) return std::nullopt;
+  const std::int64_t last = first + static_cast<std::int64_t>(layers) - 1;
+  std::vector<bool> named(layers);
+  for (const nlohmann::json& number : *numbers) {
+    if (!number.is_number_integer() || number < first || number > last)
+      config.fail(field, fmt::format("an array of layer numbers, {} to {}", first, last));
+    named[static_cast<std::size_t>(number.get<std::int64_t>() - first)] = true;
+  }
+  return named;
+}
+
+// The kind of each layer: as the words of one field say, or by the numbers of those that attend, or else `usual`. Where
+// both are there, they agree.
+std::vector<Kind> read_attending(Fields& config, Text words, Text numbers, std::size_t layers, Kind usual) {
+  const std::optional<std::vector<bool>> attends = read_numbers(config, numbers, layers);
+  const std::vector<Kind> kinds = read_kinds(config, words, layers, [&](std::int64_t layer) {
+    return attends ? !(*attends)[static_cast<std::size_t>(layer)] : usual == Kind::recurrence;
+  });
+  for (std::size_t i = 0; attends && i < layers; ++i)
+    if ((*attends)[i] != (kinds[i] == Kind::attention))
+      config.fail(numbers, fmt::format("the layers that attend, as {} has them", config.spelled(words)));
+  return kinds;
+}
+
 // The attention of these layers becomes this recurrence, norms and all else as they are.
 void set_recurrence(Model& model, const std::vector<Kind>& kinds, const Recurrence& recurrence) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -155,18 +189,7 @@ void set_convolutions(Fields& config, Model& model) {
   recurrence.d_head = model.d_model;
   recurrence.conv_width = config.size("conv_L_cache", 3);
   recurrence.bias = recurrence.output_bias = recurrence.conv_bias = config.flag("conv_bias", false);
-  std::vector<bool> attends(model.layers.size(), true);
-  if (const nlohmann::json* layers = config.array("full_attn_idxs")) {
-    attends.assign(attends.size(), false);
-    for (const nlohmann::json& layer : *layers) {
-      if (!layer.is_number_unsigned() || layer.get<std::size_t>() >= attends.size())
-        config.fail("full_attn_idxs", "an array of layer numbers");
-      attends[layer.get<std::size_t>()] = true;
-    }
-  }
-  set_recurrence(model,
-                 read_kinds(config, "layer_types", model.layers.size(),
-                            [&](std::int64_t layer) { return !attends[static_cast<std::size_t>(layer)]; }),
+  set_recurrence(model, read_attending(config, "layer_types", "full_attn_idxs", model.layers.size(), Kind::attention),
                  recurrence);
 }
 
@@ -299,10 +322,10 @@ Model read_jamba(Fields& config) {
   r.inner_norm = model.final_norm;
   const std::int64_t period = config.size("attn_layer_period", 8), offset = config.count("attn_layer_offset", 4);
   if (offset >= period) config.fail("attn_layer_offset", fmt::format("less than attn_layer_period, {}", period));
-  set_recurrence(model,
-                 read_kinds(config, "layers_block_type", model.layers.size(),
-                            [=](std::int64_t layer) { return layer % period != offset; }),
-                 r);
+  const std::vector<Kind> kinds = read_kinds(config, "layers_block_type", model.layers.size(),
+                                             [=](std::int64_t layer) { return layer % period != offset; });
+  expect_kinds(config, "layer_types", kinds);
+  set_recurrence(model, kinds, r);
   config.rename("num_local_experts", {"num_experts", "num_local_experts"});
   const Mixture mixture = read_experts(config, model, 16, 2);
   const std::int64_t step = config.size("expert_layer_period", 2), first = config.count("expert_layer_offset", 1);
@@ -310,7 +333,12 @@ Model read_jamba(Fields& config) {
   const bool dense = mixture.n_experts == 1;
   set_mixture(model, mixture, [=](std::int64_t layer) { return !dense && layer % step == first; });
   ignore_start(config);
-  config.ignore({"layer_types", "layers_num_experts"});  // what the periods make
+  if (const nlohmann::json* counts = config.array("layers_num_experts")) {  // what the periods make
+    for (std::size_t i = 0; i < model.layers.size(); ++i)
+      if (counts->size() != model.layers.size() ||
+          (*counts)[i] != (find<Mixture>(model.layers[i]) ? mixture.n_experts : 1))
+        config.fail("layers_num_experts", fmt::format("1, or {} where expert_layer_period says it", mixture.n_experts));
+  }
   return model;
 }
 
@@ -415,19 +443,12 @@ Model read_bamba(Fields& config) {
   form.feed_forward_bias = config.flag("mlp_bias", false);
   Model model = read_form(config, form);
   const Recurrence r = read_mamba2_part(config, config.size("mamba_expand", 2) * model.d_model, *model.final_norm);
-  std::vector<bool> attends(model.layers.size());
-  if (const nlohmann::json* layers = config.array("attn_layer_indices")) {
-    for (const nlohmann::json& layer : *layers) {
-      if (!layer.is_number_unsigned() || layer.get<std::size_t>() >= attends.size())
-        config.fail("attn_layer_indices", "an array of layer numbers");
-      attends[layer.get<std::size_t>()] = true;
-    }
-  }
-  set_recurrence(model,
-                 read_kinds(config, "layers_block_type", model.layers.size(),
-                            [&](std::int64_t layer) { return !attends[static_cast<std::size_t>(layer)]; }),
-                 r);
-  config.ignore({"layer_types", "attn_rotary_emb"});  // the kinds again, and half a head
+  const std::int64_t rotated = first_attention(model).rope->dims;
+  config.expect_size("attn_rotary_emb", rotated, fmt::format("{}, the elements of a head that are rotated", rotated));
+  const std::vector<Kind> kinds =
+      read_attending(config, "layers_block_type", "attn_layer_indices", model.layers.size(), Kind::recurrence);
+  expect_kinds(config, "layer_types", kinds);
+  set_recurrence(model, kinds, r);
   return model;
 }
 
@@ -451,7 +472,10 @@ Model read_granitemoehybrid(Fields& config) {
   model.head.scale = 1.0 / config.positive("logits_scaling", 1.0);
   const Recurrence r = read_mamba2_part(config, config.size("mamba_expand", 2) * model.d_model, *model.final_norm);
   config.rename("layer_types", {"layer_types", "layers_block_type"});
-  set_recurrence(model, read_kinds(config, "layer_types", model.layers.size(), [](std::int64_t) { return true; }), r);
+  const std::vector<Kind> kinds =
+      read_kinds(config, "layer_types", model.layers.size(), [](std::int64_t) { return true; });
+  expect_kinds(config, "layers_block_type", kinds);
+  set_recurrence(model, kinds, r);
   config.expect_word("normalization_function", "rmsnorm", "rmsnorm");
   config.ignore({"init_method"});
   FeedForward shared = first_feed_forward(model);
@@ -522,7 +546,14 @@ Model read_falcon_h1(Fields& config) {
     std::get<FeedForward>(layer.sublayers[1].kind).gate_scale = mlp[0];
     layer.sublayers.insert(layer.sublayers.begin(), recurrence);
   }
-  config.ignore({"mamba_use_mlp", "layers_block_type", "layer_types", "attn_layer_indices", "mlp_expansion_factor"});
+  config.expect_on("mamba_use_mlp", "true: every layer has a feed-forward");
+  config.expect_off("attn_layer_indices", "null: every layer attends");
+  for (const char* field : {"layers_block_type", "layer_types"})
+    if (const nlohmann::json* words = config.array(field))
+      for (const nlohmann::json& word : *words)
+        if (words->size() != model.layers.size() || (word != "hybrid" && word != "attention"))
+          config.fail(field, "hybrid for every layer");
+  config.number("mlp_expansion_factor", 1.0);  // nobody's: the files' own is not intermediate_size / hidden_size
   return model;
 }
 
@@ -552,25 +583,28 @@ Model read_nemotron_h(Fields& config) {
   form.activation = "relu2";
   form.gated = false;
   form.feed_forward_bias = config.flag("mlp_bias", false);
-  // transformers' attention has no biases whatever this says, and its head is never tied.
+  // transformers has no such biases whatever these say, and its head is never tied.
+  for (const char* name : {"attention_bias", "mamba_proj_bias"}) config.flag(name, false);
   config.rename("attention_bias", {"no_attention_bias"});
-  config.ignore({"attention_bias"});
-  std::vector<Kind> kinds;
+  std::vector<Kind> kinds, lettered;
+  for (const char letter : config.word("hybrid_override_pattern", "ME*-")) {
+    const std::string_view letters = "M*-E";
+    if (letters.find(letter) == std::string_view::npos)
+      config.fail("hybrid_override_pattern", "a word of M, E, * and -");
+    lettered.push_back(static_cast<Kind>(letters.find(letter)));
+  }
   if (const nlohmann::json* words = config.array("layers_block_type")) {
     for (std::size_t i = 0; i < words->size(); ++i)
       kinds.push_back(kind_of(config, "layers_block_type", i, (*words)[i]));
+    if (config.has("hybrid_override_pattern") && lettered != kinds)
+      config.fail("hybrid_override_pattern", fmt::format("what {} says", config.spelled("layers_block_type")));
   } else {
-    for (const char letter : config.word("hybrid_override_pattern", "ME*-")) {
-      const std::string_view letters = "M*-E";
-      if (letters.find(letter) == std::string_view::npos)
-        config.fail("hybrid_override_pattern", "a word of M, E, * and -");
-      kinds.push_back(static_cast<Kind>(letters.find(letter)));
-    }
+    kinds = lettered;
   }
   if (kinds.empty() || std::ssize(kinds) > most_layers)
     config.fail("layers_block_type", fmt::format("1 to {} entries", most_layers));
   // The list says how many there are.
-  config.ignore({"num_hidden_layers", "hybrid_override_pattern"});
+  config.expect_size("num_hidden_layers", std::ssize(kinds), fmt::format("{}, one per entry", kinds.size()));
   config.assume({{"num_hidden_layers", kinds.size()}});
   Model model = read_form(config, form);
   model.head.tied = false;
@@ -614,10 +648,9 @@ Model read_nemotron_h(Fields& config) {
   }
   config.expect_off("sliding_window", "null: windows are not supported in this family");
   // The shared experts are one of the width that is said, however many there are (transformers).
-  config.ignore({"expand", "mamba_expand", "mamba_proj_bias", "mamba_ssm_cache_dtype", "n_shared_experts",
-                 "moe_shared_expert_overlap", "hidden_dropout", "mtp_layers_block_type", "mtp_hybrid_override_pattern",
-                 "partial_rotary_factor", "rope_theta", "rope_scaling", "rope_parameters", "rms_norm_eps",
-                 "time_step_rank"});
+  config.ignore({"expand", "mamba_expand", "mamba_ssm_cache_dtype", "n_shared_experts", "moe_shared_expert_overlap",
+                 "hidden_dropout", "mtp_layers_block_type", "mtp_hybrid_override_pattern", "partial_rotary_factor",
+                 "rope_theta", "rope_scaling", "rope_parameters", "rms_norm_eps", "time_step_rank"});
   ignore_start(config);
   return model;
 }
@@ -762,18 +795,23 @@ Model read_recurrent_gemma(Fields& config) {
   r.conv_width = config.size("conv1d_width", 4);
   r.conv_bias = r.bias = r.output_bias = true;
   r.gate = Activation::gelu_tanh;
-  std::vector<Kind> pattern;
-  static const nlohmann::json usual = {"recurrent", "recurrent", "attention"};
-  const nlohmann::json* found = config.array("block_types");
-  for (const nlohmann::json& word : found != nullptr ? *found : usual) {
-    if (word != "recurrent" && word != "attention") config.fail("block_types", "an array of recurrent and attention");
-    pattern.push_back(word == "recurrent" ? Kind::recurrence : Kind::attention);
-  }
-  if (pattern.empty()) config.fail("block_types", "at least one of recurrent and attention");
-  std::vector<Kind> kinds;
-  for (std::size_t i = 0; i < model.layers.size(); ++i) kinds.push_back(pattern[i % pattern.size()]);
+  const auto repeated = [&](const char* field) {
+    static const nlohmann::json usual = {"recurrent", "recurrent", "attention"};
+    const nlohmann::json* found = config.array(field);
+    std::vector<Kind> pattern, kinds;
+    for (const nlohmann::json& word : found != nullptr ? *found : usual) {
+      if (word != "recurrent" && word != "attention") config.fail(field, "an array of recurrent and attention");
+      pattern.push_back(word == "recurrent" ? Kind::recurrence : Kind::attention);
+    }
+    if (pattern.empty()) config.fail(field, "at least one of recurrent and attention");
+    for (std::size_t i = 0; i < model.layers.size(); ++i) kinds.push_back(pattern[i % pattern.size()]);
+    return kinds;
+  };
+  const std::vector<Kind> kinds = repeated(config.has("block_types") ? "block_types" : "_block_types");
+  if (config.has("_block_types") && repeated("_block_types") != kinds)
+    config.fail("_block_types", "what block_types says");
   set_recurrence(model, kinds, r);
-  config.ignore({"w_init_variance_scale", "final_w_init_variance_scale", "block_types", "_block_types"});
+  config.ignore({"w_init_variance_scale", "final_w_init_variance_scale"});
   return model;
 }
 
@@ -834,7 +872,10 @@ Model read_qwen_hybrid(Fields& config, std::int64_t n_kv_heads) {
                  read_kinds(config, "layer_types", model.layers.size(),
                             [=](std::int64_t layer) { return (layer + 1) % interval != 0; }),
                  r);
-  config.ignore({"mamba_ssm_dtype", "attn_output_gate", "output_gate_type", "mtp_use_dedicated_embeddings"});
+  config.expect_on("attn_output_gate", "true: this family's attention is gated");
+  config.expect_word("output_gate_type", "swish", "swish");
+  config.expect_off("mtp_use_dedicated_embeddings", "false: layers that predict tokens read the model's embedding");
+  config.ignore({"mamba_ssm_dtype"});
   return model;
 }
 
@@ -861,7 +902,7 @@ Model read_qwen3_5_text(Fields& config) { return read_qwen_hybrid(config, 4); }
 Model read_qwen3_5_moe_text(Fields& config) {
   Model model = read_qwen_hybrid(config, 2);
   set_mixture(model, read_qwen_mixture(config, model, 256, 8));
-  config.ignore({"mlp_only_layers"});
+  config.expect_off("mlp_only_layers", "an empty array: every layer has experts");
   return model;
 }
 
@@ -976,15 +1017,17 @@ Model read_kimi_linear(Fields& config) {
   r.channel_decay = true;
   r.step_rank = r.gate_rank = width;
   r.gate = Activation::sigmoid;
-  std::vector<Kind> kinds(model.layers.size(), Kind::attention);
-  if (const nlohmann::json* layers = linear->array("kda_layers")) {
-    for (const nlohmann::json& layer : *layers) {  // counted from 1
-      if (!layer.is_number_unsigned() || layer.get<std::size_t>() < 1 || layer.get<std::size_t>() > kinds.size())
-        linear->fail("kda_layers", fmt::format("an array of layers, 1 to {}", kinds.size()));
-      kinds[layer.get<std::size_t>() - 1] = Kind::recurrence;
-    }
+  // Moonshot's class asks for both lists, which count from 1.
+  const std::size_t layers = model.layers.size();
+  const auto recurrent = read_numbers(*linear, "kda_layers", layers, 1);
+  const auto full = read_numbers(*linear, "full_attn_layers", layers, 1);
+  if (!recurrent) linear->fail("kda_layers", fmt::format("an array of layer numbers, 1 to {}", layers));
+  if (!full) linear->fail("full_attn_layers", fmt::format("an array of layer numbers, 1 to {}", layers));
+  std::vector<Kind> kinds;
+  for (std::size_t i = 0; i < layers; ++i) {
+    if ((*recurrent)[i] == (*full)[i]) linear->fail("full_attn_layers", "the layers that kda_layers does not name");
+    kinds.push_back((*recurrent)[i] ? Kind::recurrence : Kind::attention);
   }
-  linear->ignore({"full_attn_layers"});  // all others
   linear->refuse_unread("kimi_linear");
   set_recurrence(model, kinds, r);
 

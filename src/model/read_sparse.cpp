@@ -114,32 +114,44 @@ void name_deepseek_v32(FamilyNames& names) {
                    .weight = "self_attn.indexer.weights_proj"};
 }
 
-// Whether each layer has an indexer of its own: as the fields say, letters or words or every so many layers.
+// Whether each layer has an indexer of its own: as the fields say, words, or letters, or every so many layers. Where
+// several of them are there, they agree.
 std::vector<bool> read_indexed(Fields& config, std::size_t layers) {
-  std::vector<bool> own;
-  const nlohmann::json* types = config.array("indexer_types");
+  std::vector<std::pair<const char*, std::vector<bool>>> said;
+  const auto read_types = [&](const char* field, const nlohmann::json& words) {
+    std::vector<bool> own;
+    for (const nlohmann::json& word : words) {
+      if (!is_word(word, "full") && !is_word(word, "shared")) config.fail(field, "an array of full and shared");
+      own.push_back(is_word(word, "full"));
+    }
+    said.emplace_back(field, std::move(own));
+  };
+  if (const nlohmann::json* types = config.array("indexer_types")) read_types("indexer_types", *types);
   const nlohmann::json* pattern = config.value("index_topk_pattern");
-  if (types == nullptr && pattern != nullptr && pattern->is_string()) {
+  if (pattern != nullptr && pattern->is_string()) {
+    std::vector<bool> own;
     for (const char letter : config.word("index_topk_pattern", "")) {
       if (letter != 'F' && letter != 'S') config.fail("index_topk_pattern", "letters F and S");
       own.push_back(letter == 'F');
     }
-  } else if (const nlohmann::json* words = types != nullptr ? types : config.array("index_topk_pattern")) {
-    for (const nlohmann::json& word : *words) {
-      if (!is_word(word, "full") && !is_word(word, "shared"))
-        config.fail("indexer_types", "an array of full and shared");
-      own.push_back(is_word(word, "full"));
-    }
-  } else {
-    const std::int64_t every = std::max<std::int64_t>(1, config.count("index_topk_freq", 1));
-    const std::int64_t offset = config.count("index_skip_topk_offset", 2);
+    said.emplace_back("index_topk_pattern", std::move(own));
+  } else if (const nlohmann::json* words = config.array("index_topk_pattern")) {
+    read_types("index_topk_pattern", *words);
+  }
+  const std::int64_t every = std::max<std::int64_t>(1, config.count("index_topk_freq", 1));
+  const std::int64_t offset = config.count("index_skip_topk_offset", 2);
+  if (said.empty() || config.has("index_topk_freq")) {
+    std::vector<bool> own;
     for (std::size_t i = 0; i < layers; ++i)
       own.push_back(std::max<std::int64_t>(static_cast<std::int64_t>(i) - offset + 1, 0) % every == 0);
+    said.emplace_back("index_topk_freq", std::move(own));
   }
-  config.ignore({"index_topk_pattern", "index_topk_freq", "index_skip_topk_offset"});
-  if (own.size() != layers || !own.front())
-    config.fail("indexer_types", fmt::format("{} entries, one per layer, of which the first is full", layers));
-  return own;
+  for (const auto& [field, own] : said) {
+    if (own.size() != layers || !own.front())
+      config.fail(field, fmt::format("{} entries, one per layer, of which the first is full", layers));
+    if (own != said.front().second) config.fail(field, fmt::format("what {} says", said.front().first));
+  }
+  return said.front().second;
 }
 
 Model read_glm_moe_dsa(Fields& config) {
@@ -198,8 +210,9 @@ Model read_minimax_m3_text(Fields& config) {
   form.n_kv_heads = 4;
   form.d_head = 128;
   form.context = 524288;
-  form.rope.fraction =
-      static_cast<double>(config.count("rotary_dim", 64)) / static_cast<double>(config.size("head_dim", 128));
+  const std::int64_t rotated = config.size("rotary_dim", 64), d_head = config.size("head_dim", 128);
+  form.rope.fraction = static_cast<double>(rotated) / static_cast<double>(d_head);
+  config.expect_off("attention_output_gate", "false: this family's attention has no gate");
   if (config.number("swiglu_alpha", 1.702) != 1.702) config.fail("swiglu_alpha", "1.702");
   for (const char* on : {"use_gemma_norm", "use_qk_norm", "use_routing_bias"}) config.expect_on(on, "true");
   config.expect_word("qk_norm_type", "per_head", "per_head");
@@ -209,6 +222,7 @@ Model read_minimax_m3_text(Fields& config) {
   if (const nlohmann::json* act = config.value("hidden_act"); act != nullptr && is_word(*act, "swigluoai"))
     config.rename("hidden_act", {"mlp_act"});
   Model model = read_form(config, form);
+  expect_rotary_dim(config, model);
   for_each<FeedForward>(model.layers,
                         [&](FeedForward& feed_forward) { feed_forward.clamp = config.positive("swiglu_limit", 7.0); });
   Mixture mixture = read_experts(config, model, 128, 4);
@@ -223,25 +237,18 @@ Model read_minimax_m3_text(Fields& config) {
   Indexer indexer;
   indexer.summed = false;
   indexer.query_norm = indexer.key_norm = *model.final_norm;
-  std::vector<bool> sparse(model.layers.size(), true), indexed(model.layers.size(), false);
-  const auto read_flags = [&](Fields& from, const char* field, std::vector<bool>& flags) {
+  const std::size_t layers = model.layers.size();
+  const auto read_flags = [&](Fields& from, const char* field, std::vector<bool> flags) {
     const nlohmann::json* values = from.array(field);
-    if (values == nullptr) return;
-    if (values->size() != flags.size()) from.fail(field, fmt::format("{} entries, one per layer", flags.size()));
-    for (std::size_t i = 0; i < flags.size(); ++i) {
+    if (values == nullptr) return flags;
+    if (values->size() != layers) from.fail(field, fmt::format("{} entries, one per layer", layers));
+    for (std::size_t i = 0; i < layers; ++i) {
       if (!(*values)[i].is_number_integer() && !(*values)[i].is_boolean()) from.fail(field, "an array of 0 and 1");
       flags[i] = (*values)[i] != 0 && (*values)[i] != false;
     }
+    return flags;
   };
-  const auto read_words = [&](const char* field, const char* yes, const char* no, std::vector<bool>& flags) {
-    const nlohmann::json* words = config.array(field);
-    if (words == nullptr) return;
-    if (words->size() != flags.size()) config.fail(field, fmt::format("{} entries, one per layer", flags.size()));
-    for (std::size_t i = 0; i < flags.size(); ++i) {
-      if ((*words)[i] != yes && (*words)[i] != no) config.fail(field, fmt::format("an array of {} and {}", yes, no));
-      flags[i] = (*words)[i] == yes;
-    }
-  };
+  std::vector<bool> indexed(layers, false);
   indexer.n_heads = config.size("index_n_heads", 4);
   indexer.d_head = config.size("index_head_dim", 128);
   indexer.block = config.size("index_block_size", 128);
@@ -253,14 +260,26 @@ Model read_minimax_m3_text(Fields& config) {
     indexer.block = older->size("sparse_block_size", indexer.block);
     indexer.top = older->size("sparse_topk_blocks", indexer.top);
     indexer.local = older->count("sparse_local_block", indexer.local);
-    read_flags(*older, "sparse_attention_freq", indexed);
+    if (!older->has("sparse_attention_freq"))
+      older->fail("sparse_attention_freq", fmt::format("an array of 0 and 1, one for each of the {} layers", layers));
+    indexed = read_flags(*older, "sparse_attention_freq", indexed);
+    // transformers' indexers have no values.
+    const std::vector<bool> without_values = read_flags(*older, "sparse_disable_index_value", indexed);
+    for (std::size_t i = 0; i < layers; ++i)
+      if (indexed[i] && !without_values[i])
+        older->fail("sparse_disable_index_value", "1 for every layer that sparse_attention_freq names");
     older->expect_on("use_sparse_attention", "true");
     older->expect_word("sparse_score_type", "max", "max");
     older->expect_off("sparse_init_block", "0: no first block is always attended to");
+    older->refuse_unread("minimax_m3_vl_text");
+    if (config.has("layer_types") &&
+        read_words(config, "layer_types", "minimax_m3_sparse", "full_attention", indexed) != indexed)
+      config.fail("layer_types", "what sparse_attention_freq says");
   }
-  read_flags(config, "moe_layer_freq", sparse);
-  read_words("mlp_layer_types", "sparse", "dense", sparse);
-  read_words("layer_types", "minimax_m3_sparse", "full_attention", indexed);
+  const std::vector<bool> numbered = read_flags(config, "moe_layer_freq", std::vector<bool>(layers, true));
+  const std::vector<bool> sparse = read_words(config, "mlp_layer_types", "sparse", "dense", numbered);
+  if (config.has("moe_layer_freq") && sparse != numbered) config.fail("mlp_layer_types", "what moe_layer_freq says");
+  indexed = read_words(config, "layer_types", "minimax_m3_sparse", "full_attention", indexed);
   for (std::size_t i = 0; i < indexed.size(); ++i)
     if (indexed[i]) find<Attention>(model.layers[i])->indexer = indexer;
   set_mixture(model, mixture, [=](std::int64_t layer) { return sparse[static_cast<std::size_t>(layer)]; });

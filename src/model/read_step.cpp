@@ -58,6 +58,10 @@ Json in_newer_words(Fields& config, std::size_t layers) {
       rope["rope_theta"] = thetas != nullptr ? (*thetas)[i] : plain.value("rope_theta", Json(10000.0));
       if (fractions != nullptr) rope["partial_rotary_factor"] = (*fractions)[i];
     }
+    // A scaling is that of the layers that see all.
+    if (const Json* scaled = config.array("yarn_only_types");
+        scaled != nullptr && *scaled != Json::array({"full_attention"}))
+      config.fail("yarn_only_types", "full_attention alone");
     for (const char* name : {"rope_theta", "partial_rotary_factors", "rope_scaling", "yarn_only_types"})
       plain.erase(name);
     plain["rope_parameters"] = ropes;
@@ -92,6 +96,8 @@ std::vector<bool> read_sparse(Fields& config, std::size_t layers) {
       const std::string word = (*words)[i].is_string() ? (*words)[i].get<std::string>() : "";
       if (word != "sparse" && word != "dense") config.fail("mlp_layer_types", "an array of sparse and dense");
       sparse[i] = word == "sparse";
+      if (numbers != nullptr && sparse[i] != named.contains(static_cast<std::int64_t>(i)))
+        config.fail("moe_layers_enum", "the layers that mlp_layer_types calls sparse");
     } else {
       sparse[i] = numbers != nullptr ? named.contains(static_cast<std::int64_t>(i)) : i >= 3;
     }
@@ -113,6 +119,39 @@ std::vector<double> read_limits(Fields& config, const char* field, std::size_t l
       limits[i] = value.get<double>();
     }
   return limits;
+}
+
+// The layers with a window may have heads of their own: in the maker's words an object, in newer ones a number, which
+// transformers repeats layer by layer. Their keys and the width of a head are those of all layers.
+void set_windowed_heads(Fields& config, Model& model) {
+  const Attention& first = first_attention(model);
+  std::int64_t heads = config.count("num_sliding_attention_heads", 0, 0);
+  if (std::optional<Fields> other = config.object("attention_other_setting")) {
+    other->expect_word("attention_type", "sliding_attention", "sliding_attention");
+    other->expect_size("num_attention_groups", first.n_kv_heads, fmt::format("{}, as in all layers", first.n_kv_heads));
+    for (const char* width : {"head_dim", "true_head_dim"})
+      other->expect_size(width, first.d_head, fmt::format("{}, as in all layers", first.d_head));
+    const std::int64_t own = other->size("num_attention_heads", heads > 0 ? heads : first.n_heads);
+    if (heads > 0 && own != heads)
+      other->fail("num_attention_heads", fmt::format("{}, as num_sliding_attention_heads", heads));
+    heads = own;
+    other->refuse_unread("step3p5");
+  }
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    if (attention.window == 0 || heads == 0) return;
+    attention.n_heads = heads;
+    if (heads % attention.n_kv_heads != 0)
+      config.fail("num_sliding_attention_heads", fmt::format("a multiple of {}", attention.n_kv_heads));
+  });
+  std::optional<Fields> each = config.object("per_layer_config");
+  if (!each) return;
+  for (const auto& [layer, name] : read_layer_names(*each, model.layers.size())) {
+    std::optional<Fields> own = each->object(name);
+    if (!own) each->fail(name, "an object");
+    const std::int64_t said = find<Attention>(model.layers[layer])->n_heads;
+    own->expect_size("num_attention_heads", said, fmt::format("{}, as num_sliding_attention_heads says", said));
+    own->refuse_unread("step3p5");
+  }
 }
 
 Model read_step3p5(Fields& file) {
@@ -139,15 +178,7 @@ Model read_step3p5(Fields& file) {
   const Ropes ropes = read_rope(config, form.rope, d_head, model.context);
   read_windows(
       config, model, config.count("sliding_window", 0, 0), [](std::int64_t) { return false; }, &ropes);
-  std::int64_t heads = config.count("num_sliding_attention_heads", 0, 0);
-  if (std::optional<Fields> other = config.object("attention_other_setting"); other && heads == 0)
-    heads = other->count("num_attention_heads", 0);
-  for_each<Attention>(model.layers, [&](Attention& attention) {
-    if (attention.window == 0 || heads == 0) return;
-    attention.n_heads = heads;
-    if (heads % attention.n_kv_heads != 0)
-      config.fail("num_sliding_attention_heads", fmt::format("a multiple of {}", attention.n_kv_heads));
-  });
+  set_windowed_heads(config, model);
   Mixture mixture = read_experts(config, model, 288, 8);
   mixture.scores = Mixture::Scores::sigmoid;
   mixture.correction_bias = mixture.normalize = true;
@@ -167,9 +198,7 @@ Model read_step3p5(Fields& file) {
       if (sparse[i] && std::holds_alternative<FeedForward>(sublayer.kind)) sublayer.kind = mixture;
     });
   }
-  // How further tokens are predicted, and what says the same again.
-  config.ignore(
-      {"mtp_layer_types", "mtp_mlp_layer_types", "per_layer_config", "moe_layers_enum", "attention_other_setting"});
+  config.ignore({"mtp_layer_types", "mtp_mlp_layer_types"});  // how further tokens are predicted
   config.expect_off("use_bidirectional_attention", "false");
   for (const char* on : {"gating", "norm_expert_weight", "use_head_wise_attn_gate", "use_moe", "use_moe_router_bias",
                          "use_qk_norm", "zero_centered"})

@@ -75,7 +75,8 @@ void name_streams(FamilyNames& names) {
   names.shared = names.feed_forward;
 }
 
-// Where `per_layer_config` says something of a layer: under its number, which may begin with zeros.
+}  // namespace
+
 std::map<std::size_t, std::string> read_layer_names(const Fields& each, std::size_t layers) {
   std::map<std::size_t, std::string> names;
   for (const auto& [name, value] : each.json().items()) {
@@ -88,6 +89,8 @@ std::map<std::size_t, std::string> read_layer_names(const Fields& each, std::siz
   }
   return names;
 }
+
+namespace {
 
 // Sizes of single layers: what `per_layer_config` says of each, or of all that see everything.
 void read_layer_sizes(Fields& config, Model& model, const std::vector<bool>& slides, bool keys_are_values) {

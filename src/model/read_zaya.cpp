@@ -2,6 +2,7 @@
 // made, an expert that makes nothing, learned shifts and factors of the stream.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "model/forms.h"
@@ -87,6 +88,8 @@ Model read_zaya(Fields& config) {
   const std::vector<bool> slides =
       read_words(config, "layer_types", "hybrid_sliding", "hybrid", std::vector<bool>(layers));
   const std::int64_t window = config.count("sliding_window", 0, 0);
+  if (window > 0 && std::find(slides.begin(), slides.end(), true) == slides.end())
+    config.fail("sliding_window", "null, because layer_types names no sliding layers");
   const Ropes ropes = read_rope(config, form.rope, first_attention(model).d_head, model.context);
   for (std::size_t i = 0; i < layers; ++i)
     for_each<Sublayer>(model.layers[i], [&](Sublayer& sublayer) {

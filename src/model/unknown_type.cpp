@@ -89,10 +89,10 @@ void refuse_type(const Fields& fields, const std::string& type) {
     fields.fail("model_type", fmt::format("one of the {} that are known: {}", model_types().size(), why));
   const std::string near = nearest(type, model_types());
   std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-  // Where a type of a similar name cannot read it at all, why not is what to know.
-  if (const std::string why = near.empty() ? "" : complaint_of(near, fields); !why.empty()) {
+  // Where a type of a similar name cannot read it at all, why not is to be known, too.
+  if (const std::string why = near.empty() ? "" : complaint_of(near, fields); !why.empty())
     hint += fmt::format("; read as {}: {}", near, why);
-  } else if (const std::optional<Resemblance> like = resemblance(fields, type)) {
+  if (const std::optional<Resemblance> like = resemblance(fields, type)) {
     constexpr std::size_t most = 5;
     std::vector<std::string> missing = like->unread;
     if (missing.size() > most) missing.resize(most);

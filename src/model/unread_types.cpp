@@ -52,7 +52,16 @@ std::string_view why_not_read(std::string_view type) {
       {"cpmant", "its prompt attends in both directions, with learned biases by distance"},
       {"ctrl", "its positions are sines beside cosines, added to the embedding"},
       {"hrm_text", "two stacks of layers run in cycles, one inside the other"},
+      {"mllama", "layers of its language model attend to what its vision model made of a picture"},
+      {"mllama_text_model", "some of its layers attend to what a vision model made of a picture"},
       {"modernbert-decoder", "a dense layer and a norm stand between its last layer and the vocabulary"},
+      {"moshi", "each step is text and sound at once, whose codes a second decoder makes one by one"},
+      {"qwen2_5_omni",
+       "its language model is nested as thinker_config.text_config, and a second one speaks its states"},
+      {"qwen3_omni_moe",
+       "its language model is nested as thinker_config.text_config, and a second one speaks its states"},
+      {"reformer", "its attention is to tokens of the same hash, and its layers are reversible"},
+      {"xlnet", "it predicts tokens in permuted orders, by two streams of attention"},
       {"xlstm", "its layers are matrix memories with exponential gates"},
   };
   if (const auto found = words.find(type); found != words.end()) return found->second;
