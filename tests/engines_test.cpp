@@ -544,9 +544,9 @@ TEST(Engines, name_no_model_where_another_one_was_made_of_it) {
     job.changes = R"({"n_layer":24})";
     const std::string text = launch_text(engine, job);
     EXPECT_FALSE(has(text, "\nMODEL=gpt2")) << text;
-    EXPECT_TRUE(has(text,
-                    "\n# not gpt2, but a model that was made of it: its config.json is that of gpt2 but for\n"
-                    "# {\"n_layer\":24}\nMODEL=${MODEL:?a folder with its config.json"))
+    EXPECT_NE(text.find("\n# not gpt2, but a model that was made of it: its config.json is that of gpt2 but for\n"
+                        "# {\"n_layer\":24}\nMODEL=${MODEL:?a folder with its config.json"),
+              std::string::npos)
         << text;
   }
 }

@@ -245,8 +245,8 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsHaveTheBlocksOfTheirConfig) {
   const std::string path = packed.write(folder_ / "packed");
   EXPECT_EQ(error_of([&] { LoadedModel::open(path); }),
             path +
-                "/model.safetensors: tensor 'model.layers.0.mlp.down_proj.weight_scale_inv' is 2 × 3 of type F32, "
-                "expected 3 × 5 of type F32");
+                "/model.safetensors: tensor 'model.layers.0.self_attn.q_proj.weight_scale_inv' is 2 × 2 of type F32, "
+                "expected 3 × 3 of type F32");
   for (const char* bad :
        {"[128]", "[128, 0]", "[128, -1]", "[128, 64.5]", "[128, 128, 128]", "\"128\"", "[64, 1e30]"}) {
     packed.config["quantization_config"]["weight_block_size"] = nlohmann::json::parse(bad);

@@ -114,7 +114,7 @@ TEST_F(QuantizeProgram, FloatsKeepWeightsThatAreNoNumbers) {
   expect_complaint({"quantize", out("damaged.gguf"), "--to", "q8_0", "--out", out("t.gguf")}, 1,
                    "tensor 'blk.0.attn_v.weight': element 5 of a row is nan, expected a number within ");
   expect_complaint({"quantize", out("damaged.gguf"), "--to", "f16", "--out", out("half")}, 1,
-                   "tensor 'model.norm.weight': element 5 of a row is 1e+09, expected a number within ±65504, the "
+                   "tensor 'model.norm.weight': element 5 of a row is 1000000000, expected a number within ±65504, the "
                    "largest of float16");
 }
 

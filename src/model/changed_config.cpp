@@ -120,6 +120,7 @@ class Changer {
       }
       config_[field] = entries;
     }
+    if (stands("mlp_layer_types")) config_.erase("first_k_dense_replace");  // the same again
     if (stands("attention_types")) {  // GPT-Neo's
       Json entries = Json::array();
       for_each<Attention>(after, [&](const Attention& a) {

@@ -146,6 +146,10 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
   outside.fraction = config.positive("partial_rotary_factor", defaults.fraction);
   if (outside.fraction > 1) config.fail("partial_rotary_factor", "at most 1");
   outside.interleaved = defaults.interleaved;
+  if (outside.interleaved)
+    config.expect_on("rope_interleaved", "true: this family rotates neighbours together");
+  else
+    config.expect_off("rope_interleaved", "false: this family rotates elements half a head apart together");
   outside.d_head = d_head;
   outside.context = context;
   outside.from = named_sizes("", config);
