@@ -201,7 +201,7 @@ struct Interleaved<Q4_K> {
           high[i].add(second, four_of(x[i].q + at + 64 * p + 32 + 4 * line));
         }
       }
-      const auto sub_block = [&](int j, const ColumnSum* dots) HWY_ATTR {
+      const auto sub_block = [&](int j, const ColumnSum* dots) RECKON_INTEGERS_ATTR {
         const Column scale = eight_bytes(scales + 8 * j), minimum = eight_bytes(scales + 64 + 8 * j);
         HWY_UNROLL(4)
         for (int i = 0; i < rows; ++i) {

@@ -2,7 +2,7 @@
 // Included once per instruction set, without a guard: not each has it in every file. Each including file has a
 // namespace of its own for it, and may have more than Highway's targets (VNNI, ARM's dot product):
 //   RECKON_INTEGERS         the namespace
-//   RECKON_INTEGERS_BEFORE  the attributes of its functions begin; …_AFTER: end
+//   RECKON_INTEGERS_BEFORE  the attributes of its functions begin; …_AFTER: end; …_ATTR: those of a lambda
 //   RECKON_VNNI             1: with VPDPBUSD, which multiplies unsigned bytes by signed ones
 //   RECKON_SDOT             1: with SDOT, which multiplies signed ones
 //
@@ -71,8 +71,9 @@ HWY_INLINE auto pair_products(V8 w, S8 x) {
   else
     return V16{_mm_maddubs_epi16(w.raw, x.raw)};
 #else
-  const auto first = [&](auto v) HWY_ATTR { return hn::ShiftRight<8>(hn::ShiftLeft<8>(hn::BitCast(d, v))); };
-  const auto second = [&](auto v) HWY_ATTR { return hn::ShiftRight<8>(hn::BitCast(d, v)); };
+  const auto first = [&](auto v)
+                         RECKON_INTEGERS_ATTR { return hn::ShiftRight<8>(hn::ShiftLeft<8>(hn::BitCast(d, v))); };
+  const auto second = [&](auto v) RECKON_INTEGERS_ATTR { return hn::ShiftRight<8>(hn::BitCast(d, v)); };
   return V16(hn::Add(hn::Mul(first(w), first(x)), hn::Mul(second(w), second(x))));
 #endif
 }
@@ -92,8 +93,9 @@ HWY_INLINE auto dot_pairs(V16 a, V16 b) {
 #elif HWY_TARGET == HWY_WASM
   return V32{wasm_i32x4_dot_i16x8(a.raw, b.raw)};
 #else
-  const auto first = [&](auto v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v))); };
-  const auto second = [&](auto v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
+  const auto first = [&](auto v)
+                         RECKON_INTEGERS_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v))); };
+  const auto second = [&](auto v) RECKON_INTEGERS_ATTR { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
   return V32(hn::Add(hn::Mul(first(a), first(b)), hn::Mul(second(a), second(b))));
 #endif
 }
@@ -261,7 +263,7 @@ template <int stride>
 HWY_INLINE void half_float_pairs(const std::uint8_t* from, int count, ScaleVector* first, ScaleVector* second) {
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
-    const auto four = [](const std::uint8_t* at) HWY_ATTR {
+    const auto four = [](const std::uint8_t* at) RECKON_INTEGERS_ATTR {
       return _mm_set_epi64x(static_cast<std::int64_t>(gathered<4, 2, stride>(at + 2 * stride)),
                             static_cast<std::int64_t>(gathered<4, 2, stride>(at)));
     };
@@ -281,7 +283,7 @@ HWY_INLINE void half_float_pairs(const std::uint8_t* from, int count, ScaleVecto
 template <int stride>
 HWY_INLINE void powers(const std::uint8_t* from, int count, ScaleVector* to) {
   const Integers d;
-  const auto power = [&](hn::Vec<Integers> e) HWY_ATTR {
+  const auto power = [&](hn::Vec<Integers> e) RECKON_INTEGERS_ATTR {
     const auto one = hn::Set(d, 1);
     const auto tiny = hn::ShiftLeft<21>(hn::Add(e, one));  // E + 1 is 2^E for 0 and 1
     return hn::BitCast(SomeFloats(), hn::IfThenElse(hn::Gt(e, one), hn::ShiftLeft<23>(hn::Sub(e, one)), tiny));
@@ -657,13 +659,13 @@ HWY_INLINE void quantised_dots(const std::uint8_t* w, const Activations* x_rows,
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) sums.of[i][0] = sums.of[i][1] = sums.offsets[i] = hn::Zero(SomeFloats());
   // Scales take long to come by: those of the next group are prepared before this one's codes are multiplied.
-  const auto advance = [&]() HWY_ATTR {
+  const auto advance = [&]() RECKON_INTEGERS_ATTR {
     w += group_bytes;
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) x[i].q += 256, x[i].scale += 8, x[i].sums += 8, x[i].halves += 16;
   };
   Prepared<rows> even, odd;
-  const auto step = [&](const Prepared<rows>& now, Prepared<rows>& next, bool last) HWY_ATTR {
+  const auto step = [&](const Prepared<rows>& now, Prepared<rows>& next, bool last) RECKON_INTEGERS_ATTR {
     HWY_UNROLL(8)
     for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(w + ahead + line);
     if (!last) prepare<Block, rows>(w + group_bytes, 8, x, 8, next, sums);
@@ -797,7 +799,7 @@ template <class Block, int rows, int vectors, class Start>
 HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const std::byte* x, std::int64_t x_bytes,
                           const Start& start, hn::Vec<Lanes32> (&sums)[rows][vectors]) {
   using P = Panel<Block>;
-  const auto begin = [&]() HWY_ATTR {
+  const auto begin = [&]() RECKON_INTEGERS_ATTR {
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
       HWY_UNROLL(4)
@@ -805,7 +807,7 @@ HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const s
     }
   };
   // add(i, v, codes of vector v, x of row i), for a line of codes.
-  const auto each = [&](std::int64_t q, const auto& add) HWY_ATTR {
+  const auto each = [&](std::int64_t q, const auto& add) RECKON_INTEGERS_ATTR {
     hn::Vec<Lines> w[vectors];
     HWY_UNROLL(4)
     for (int v = 0; v < vectors; ++v) w[v] = kept(hn::LoadU(Lines(), panel + v * apart + q * P::line));
@@ -820,7 +822,7 @@ HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const s
     begin();
     HWY_UNROLL(16)
     for (std::int64_t q = 0; q < P::lines; ++q)
-      each(q, [&](int i, int v, auto w, auto four) HWY_ATTR {
+      each(q, [&](int i, int v, auto w, auto four) RECKON_INTEGERS_ATTR {
         if constexpr (P::wide)
           sums[i][v] = kept(hn::Add(sums[i][v], dot_pairs(hn::BitCast(Lanes16(), w), hn::BitCast(Lanes16(), four))));
         else
@@ -833,7 +835,7 @@ HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const s
       hn::Vec<Lanes16> pairs[rows][vectors];
       HWY_UNROLL(8)
       for (std::int64_t q = first; q < first + P::together; ++q)
-        each(q, [&](int i, int v, auto w, auto four) HWY_ATTR {
+        each(q, [&](int i, int v, auto w, auto four) RECKON_INTEGERS_ATTR {
           const auto products = pair_products(w, hn::BitCast(SignedLines(), four));
           pairs[i][v] = kept(q == first ? products : hn::Add(pairs[i][v], products));
         });
@@ -874,7 +876,7 @@ HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart,
   const Floats d;
   for (std::int64_t k = 0; k < depth; k += P::unit, panel += P::bytes_of_unit) {
     hn::Vec<Lanes32> sums[rows][vectors];
-    const auto start = [&](int i) HWY_ATTR {
+    const auto start = [&](int i) RECKON_INTEGERS_ATTR {
       std::int32_t value;
       std::memcpy(&value, static_cast<const std::byte*>(x.sums) + i * x.sums_bytes + k / P::unit * 4, 4);
       return value;

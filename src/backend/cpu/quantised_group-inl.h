@@ -13,6 +13,7 @@
 #define RECKON_INTEGERS plain
 #define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
 #define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
+#define RECKON_INTEGERS_ATTR HWY_ATTR
 #define RECKON_VNNI 0
 #define RECKON_SDOT 0
 #include "backend/cpu/quantised_tiles-inl.h"
@@ -33,10 +34,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 #define RECKON_INTEGERS by_fours
+// (A lambda has the target of its function with g++, only its own with clang.)
 #if HWY_TARGET == HWY_AVX2
 #define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avxvnni") static_assert(true)
+#define RECKON_INTEGERS_ATTR __attribute__((target(HWY_TARGET_STR ",avxvnni")))
 #else
 #define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni") static_assert(true)
+#define RECKON_INTEGERS_ATTR __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
 #endif
 #define RECKON_INTEGERS_AFTER HWY_POP_ATTRIBUTES static_assert(true)
 #define RECKON_VNNI 1
@@ -54,6 +58,7 @@ HWY_AFTER_NAMESPACE();
 #define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
 #define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
 #endif
+#define RECKON_INTEGERS_ATTR HWY_ATTR
 #define RECKON_VNNI 0
 #define RECKON_SDOT 1
 #define RECKON_HAS_SDOT

@@ -128,7 +128,7 @@ void few_rows_of(const Tile& t, std::int64_t first) {
 
 template <DType... among>
 void few_rows_among(const Tile& t, float*) {
-  with_block<among...>(t.dtype, [&](auto block) HWY_ATTR {
+  with_block<among...>(t.dtype, [&](auto block) RECKON_INTEGERS_ATTR {
     using Block = decltype(block);
     std::int64_t i = 0;
     for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i);
@@ -232,7 +232,7 @@ void many_of(const Tile& t, float* scratch) {
         else if (!whole)
           std::copy_n(t.out + i * t.out_stride + j, columns, out + i * stride);
       }
-      const auto block = [&](std::int64_t i, auto rows) HWY_ATTR {
+      const auto block = [&](std::int64_t i, auto rows) RECKON_INTEGERS_ATTR {
         const PanelRows from{x.q + i * x.q_bytes,
                              skip_bytes(x.scale, i * x.scale_bytes),
                              static_cast<const std::byte*>(x.sums) + i * x.sums_bytes,
@@ -260,7 +260,7 @@ void many_of(const Tile& t, float* scratch) {
 
 template <DType... among>
 void many_rows_among(const Tile& t, float* scratch) {
-  with_block<among...>(t.dtype, [&](auto block) HWY_ATTR { many_of<decltype(block)>(t, scratch); });
+  with_block<among...>(t.dtype, [&](auto block) RECKON_INTEGERS_ATTR { many_of<decltype(block)>(t, scratch); });
 }
 
 #endif
@@ -274,5 +274,6 @@ RECKON_INTEGERS_AFTER;
 #undef RECKON_INTEGERS
 #undef RECKON_INTEGERS_BEFORE
 #undef RECKON_INTEGERS_AFTER
+#undef RECKON_INTEGERS_ATTR
 #undef RECKON_VNNI
 #undef RECKON_SDOT
