@@ -22,7 +22,8 @@ struct Way {
   std::size_t split = 0;         // those that are alike have the same number
   double least_seconds = 0;      // it cannot take less
   std::int64_t least_bytes = 0;  // it cannot need less
-  bool refined = false;          // these are from stages of its pipeline
+  // What these are from: the same with nothing computed again, its own program without a pipeline, or stages of it.
+  enum class From : std::uint8_t { less, whole, stages } from = From::whole;
 };
 
 class Searcher {
@@ -154,7 +155,7 @@ class Searcher {
     constexpr double surely = 0.995;  // launches and the ends of a pipeline make small differences
     way.least_seconds = std::max(way.least_seconds, surely * (rounds * (forward + backward) + data));
     way.least_bytes = std::max(way.least_bytes, state_of(costs.first, layout, costs.zero) + costs.first.activations);
-    way.refined = true;
+    way.from = Way::From::stages;
   }
 
   // Weights, gradients and the optimizer's state, from those of another ZeRO.
@@ -175,12 +176,12 @@ class Searcher {
     return costs;
   }
 
-  RankMemory memory_of(const Workload& workload) {
+  RankMemory memory_of(const Workload& workload, Places places = Places::all) {
     RankMemory most;
     for (const StageKind& kind : different_stages(search_.model, workload.layout)) {
       Workload of_stage = workload;
       of_stage.layout.stage = kind.stage;
-      const RankMemory memory = costs_of(of_stage, Places::all).memory;
+      const RankMemory memory = costs_of(of_stage, places).memory;
       if (memory.total() > most.total()) most = memory;
     }
     return most;
@@ -196,7 +197,16 @@ class Searcher {
       if (number == found.size()) found.push_back(split.layout);
       for (const Workload& workload : ways_of(search_, split)) {
         ++plans_.layouts;
-        if (!surely_too_large(workload)) ways_.push_back(bounded(workload, number));
+        // What computes something again takes no less than what does not: its own program may never be asked for.
+        Workload less = workload;
+        less.recompute = Recompute::none;
+        if (less.recompute != workload.recompute && wholes_.count(key_of(less)) > 0) {
+          ways_.push_back(bounded(less, number));
+          ways_.back().workload = workload;
+          ways_.back().from = Way::From::less;
+        } else if (!surely_too_large(workload)) {
+          ways_.push_back(bounded(workload, number));
+        }
       }
     }
     splits_ = found.size();
@@ -266,13 +276,19 @@ class Searcher {
       if (way.least_seconds >= limit()) break;
       if (fastest && way.least_seconds >= fastest->seconds.total()) continue;
       if (way.least_bytes > budget_ || fails_too(way)) continue;
-      if (!way.refined) {
-        refine(way);
+      if (way.from != Way::From::stages) {
+        if (way.from == Way::From::whole) {
+          refine(way);
+        } else if (surely_too_large(way.workload)) {
+          continue;
+        } else {
+          way = bounded(way.workload, way.split);
+        }
         heap.push_back(number);
         std::push_heap(heap.begin(), heap.end(), later);
         continue;
       }
-      const std::optional<Step> step = timed(way);
+      const std::optional<Step> step = timed(way, fastest);
       if (!step) {
         failed_[way.split].push_back(way.workload);
       } else if (!fastest || step->seconds.total() < fastest->seconds.total()) {
@@ -287,18 +303,24 @@ class Searcher {
     if (plans_.best.size() > search_.wanted) plans_.best.resize(search_.wanted);
   }
 
-  // Nothing: it does not fit.
-  std::optional<Step> timed(const Way& way) {
+  // Nothing: it does not fit. Arenas are laid out, which may take longer than all the rest, where it is faster than
+  // `fastest` alone; otherwise the step has its peaks for its arenas.
+  std::optional<Step> timed(const Way& way, const std::optional<Step>& fastest) {
     ++plans_.timed;
     const std::vector<StageKind> stages = different_stages(search_.model, way.workload.layout);
-    std::vector<StageCosts> costs;
-    for (const StageKind& kind : stages) {
-      Workload workload = way.workload;
-      workload.layout.stage = kind.stage;
-      costs.push_back(costs_of(workload, Places::all));
-      if (costs.back().memory.total() > budget_) return std::nullopt;
+    std::optional<Step> step;
+    for (const Places places : {Places::none, Places::all}) {
+      std::vector<StageCosts> costs;
+      for (const StageKind& kind : stages) {
+        Workload workload = way.workload;
+        workload.layout.stage = kind.stage;
+        costs.push_back(costs_of(workload, places));
+        if (costs.back().memory.total() > budget_) return std::nullopt;
+      }
+      step = put_together(way.workload, stages, costs);
+      if (fastest && step->seconds.total() >= fastest->seconds.total()) break;
     }
-    return put_together(way.workload, stages, costs);
+    return step;
   }
 
   void finish() {
@@ -338,9 +360,11 @@ class Searcher {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return soonest[a] < soonest[b]; });
     for (std::size_t i : order) {
       if (plans_.too_large.size() == most) break;
-      const RankMemory memory = memory_of(least[i]->workload);
-      if (memory.total() <= budget_) continue;  // it fits, in a way that is slower than the last of the best
-      plans_.too_large.push_back({least[i]->workload, memory, why_too_large(memory, budget_)});
+      const Workload& workload = least[i]->workload;
+      // It fits, in a way that is slower than the last of the best. Most do, and are not worth an arena's layout.
+      if (memory_of(workload, Places::none).total() <= budget_) continue;
+      const RankMemory memory = memory_of(workload);
+      plans_.too_large.push_back({workload, memory, why_too_large(memory, budget_)});
     }
   }
 
