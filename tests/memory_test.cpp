@@ -650,6 +650,7 @@ TEST_F(MemoryCommand, ComplainsInOneSentence) {
       {"--phase", "train", "--pipeline", "4", "--virtual-stages", "3", "--micro-batches", "6"},
       "--micro-batches is 6; interleaved stages (--virtual-stages) go through them in rounds: expected a multiple "
       "of --pipeline, 4");
+  complains({"--stage", "1"}, "--stage is 1; expected --pipeline of 2 or more with it");
   complains({"--stage", "2", "--pipeline", "2"}, "--stage is 2; expected 0 to 1, the last of --pipeline");
   complains({"--on", "h100:8", "--tensor", "4"}, "--on h100:8 are 8 devices, but the layout has 4 ranks");
   complains({"--optimizer", "sgd"}, "--optimizer is given in --phase decode; expected --phase train");

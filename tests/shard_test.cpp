@@ -38,6 +38,7 @@ Workload training(std::int64_t batch, std::int64_t tokens, const Layout& layout)
 std::string refusal(const Model& model, const Layout& layout) {
   try {
     validate_layout(model, layout);
+    check_operations(model, layout);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -478,6 +479,34 @@ TEST(Experts, LeaveRecurrencesToEachRank) {
     EXPECT_EQ(ledger.parameter_totals.total, whole.parameter_totals.total - experts + experts / e);
     EXPECT_GT(sent_by_layers(ledger, Group::expert), 0);
   }
+}
+
+// So they do attention to keys that are values too, and hyper-connections: of a prompt that a rank works through,
+// experts alone are shared out, to which each token's rows go and from which they come back: 2·T·k·h·(e − 1)/e elements
+// of 4 bytes.
+TEST(Experts, OfDeepSeekV4LeaveAttentionToEachRank) {
+  const Model model = load_model((family_references::folder() / "tiny/deepseek_v4").string());
+  const Mixture& mixture = *find<Mixture>(model);
+  const std::int64_t e = mixture.n_experts, tokens = 16, layers = static_cast<std::int64_t>(model.layers.size());
+  Workload workload = workload_of(Phase::prefill);
+  workload.tokens = tokens;
+  const Ledger whole = ledger_of(model, workload);
+  workload.layout = {.expert = e, .data = e};
+  const Ledger ledger = ledger_of(model, workload);
+  EXPECT_EQ(ledger.forward.matmul, whole.forward.matmul);
+  const Count experts = Count(layers) * e * 3 * model.d_model * mixture.expert.d_ff;
+  EXPECT_EQ(ledger.parameter_totals.total, whole.parameter_totals.total - experts + experts / e);
+  EXPECT_EQ(sent_by_layers(ledger, Group::expert),
+            Count(layers) * 2 * tokens * mixture.n_active * model.d_model * 4 * (e - 1) / e);
+  for (const Layout& layout : {Layout{.tensor = 2}, Layout{.context = 2}})
+    EXPECT_NE(refusal(model, layout).find("cannot be shared out over tensor or context ranks"), std::string::npos);
+}
+
+// The heads that tokens choose are experts of attention, which nothing sends their rows.
+TEST(Layout, OfRoutedHeadsHasDataRanksAlone) {
+  const Model model = load_model((family_references::folder() / "tiny/jetmoe").string());
+  EXPECT_EQ(refusal(model, {.data = 2}), "no error");
+  EXPECT_NE(refusal(model, {.expert = 2, .data = 2}).find("routed heads cannot be shared out"), std::string::npos);
 }
 
 TEST(Layout, OfRecurrencesHasExpertAndDataRanksAlone) {

@@ -138,6 +138,8 @@ void check_layout(const Layout& layout, Phase phase, const std::optional<std::in
         fmt::format("--micro-batches is {}; interleaved stages (--virtual-stages) go through them in rounds: expected "
                     "a multiple of --pipeline, {}",
                     layout.micro_batches, layout.pipeline));
+  if (stage && *stage > 0 && layout.pipeline < 2)
+    throw UsageError(fmt::format("--stage is {}; expected --pipeline of 2 or more with it", *stage));
   if (stage && *stage >= layout.pipeline)
     throw UsageError(
         fmt::format("--stage is {}; expected 0 to {}, the last of --pipeline", *stage, layout.pipeline - 1));

@@ -492,7 +492,7 @@ Workload resolve(const Model& model, Workload w) {
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
                        grouped(model.context), grouped(length)));
   validate_layout(model, w);
-  check_convolutions(model, w.layout);
+  check_operations(model, w.layout);
   return w;
 }
 

@@ -153,47 +153,43 @@ void validate_layout(const Model& model, const Layout& layout) {
   check_tensor(model, layout.tensor);
   check_experts(model, layout);
   check_pipeline(model, layout);
+}
+
+void check_operations(const Model& model, const Layout& layout) {
   const bool shares_out = layout.tensor > 1 || layout.context > 1 || layout.expert > 1;
-  // Expert ranks have whole sequences, as data ranks have: each runs the recurrences of its own.
-  if ((layout.tensor > 1 || layout.context > 1) && find<Recurrence>(model) != nullptr)
-    refuse(model, "recurrences cannot be shared out over tensor or context ranks; expected 1 of each");
+  // Expert ranks have whole sequences, as data ranks have: each runs the recurrences and the attention of its own.
+  const bool divides = layout.tensor > 1 || layout.context > 1;
+  const auto refuse_divided = [&](bool some, std::string_view what) {
+    if (divides && some)
+      refuse(model, fmt::format("{} cannot be shared out over tensor or context ranks; expected 1 of each", what));
+  };
+  bool conv = false, indexed = false, identity = false;
+  refuse_divided(find<Recurrence>(model) != nullptr, "recurrences");
   if (const Mixture* mixture = find<Mixture>(model); layout.expert > 1 && mixture != nullptr && mixture->weigh_inputs)
     refuse(model, "experts whose weights multiply what they read cannot be shared out; expected 1 expert rank");
   if (shares_out && (model.layer_inputs || model.altup))
     refuse(model,
            "what layers read of the tokens cannot be shared out over tensor, context or expert ranks; expected 1");
   for_each<Attention>(model.layers.written(), [&](const Attention& a) {
-    if (shares_out && (a.convolved || a.shared_key))
-      refuse(model,
-             "convolutions of heads and keys that are values too cannot be shared out over tensor, context or expert "
-             "ranks; expected 1 of each");
-    if (shares_out && (a.routed || a.difference || a.dynamic_mask))
-      refuse(model,
-             "routed heads, differences of heads and dynamic masks cannot be shared out over tensor, context or "
-             "expert ranks; expected 1 of each");
+    refuse_divided(a.convolved || a.shared_key, "convolutions of heads and keys that are values too");
+    refuse_divided(a.difference || a.dynamic_mask, "differences of heads and dynamic masks");
+    if (shares_out && a.routed)
+      refuse(model, "routed heads cannot be shared out over tensor, context or expert ranks; expected 1 of each");
+    indexed = indexed || a.indexer;
+    conv = conv || a.conv_width > 0;
   });
+  for_each<Sublayer>(model.layers.written(), [&](const Sublayer& one) { conv = conv || one.conv_width > 0; });
   for_each<Mixture>(model.layers.written(), [&](const Mixture& m) {
     if (shares_out && (m.own_norms || m.product_keys))
       refuse(model, "its mixtures cannot be shared out over tensor, context or expert ranks; expected 1 of each");
+    identity = identity || m.n_identity + m.n_null > 0;
   });
-  bool indexed = false, identity = false;
-  for_each<Attention>(model.layers.written(), [&](const Attention& a) { indexed = indexed || a.indexer; });
-  for_each<Mixture>(model.layers.written(),
-                    [&](const Mixture& m) { identity = identity || m.n_identity + m.n_null > 0; });
-  if ((layout.tensor > 1 || layout.context > 1) && indexed)
-    refuse(model, "attention to chosen keys cannot be shared out over tensor or context ranks; expected 1 of each");
+  refuse_divided(indexed, "attention to chosen keys");
+  refuse_divided(conv, "short convolutions");
   if ((layout.tensor > 1 || layout.expert > 1) && identity)
     refuse(model, "identity experts cannot be shared out over tensor or expert ranks; expected 1 of each");
   if (layout.context > 1 && find<CrossAttention>(model) != nullptr)
     refuse(model, "cross-attention cannot be shared out over context ranks");
-}
-
-void check_convolutions(const Model& model, const Layout& layout) {
-  if (layout.tensor == 1 && layout.context == 1) return;
-  bool some = false;
-  for_each<Sublayer>(model.layers.written(), [&](const Sublayer& one) { some = some || one.conv_width > 0; });
-  for_each<Attention>(model.layers.written(), [&](const Attention& a) { some = some || a.conv_width > 0; });
-  if (some) refuse(model, "short convolutions cannot be shared out over tensor or context ranks; expected 1 of each");
 }
 
 void validate_layout(const Model& model, const Workload& workload) {

@@ -30,8 +30,8 @@ inline bool last_stage(const Layout& layout) { return layout.stage == layout.pip
 void validate_layout(const Model& model, const Layout& layout);
 // …and what a workload's phase and tokens add to it.
 void validate_layout(const Model& model, const Workload& workload);
-// Throws one where its short convolutions cannot. That is apart, so that a search can say why it leaves such layouts
-// out.
-void check_convolutions(const Model& model, const Layout& layout);
+// Throws one where an operation of the model cannot be shared out over ranks, whatever its sizes. That is apart, so
+// that a search can say why it leaves such layouts out.
+void check_operations(const Model& model, const Layout& layout);
 
 }  // namespace reckon

@@ -89,6 +89,7 @@ bool alike(const Layout& a, const Layout& b) {
 
 std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor, std::string& left_out) {
   std::vector<Workload> splits;
+  std::string refused;                                                              // of what is left out, the first
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::string> why;  // by tensor, context, expert
   const Given& given = search.given;
   const std::int64_t devices = search.hardware.devices;
@@ -111,14 +112,19 @@ std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor, 
           if (is_new) at->second = not_shared(search.model, workload);
           if (at->second.empty()) {
             splits.push_back(workload);
-          } else if (left_out.empty()) {
-            left_out = at->second;
+          } else if (refused.empty()) {
+            refused = at->second;
           }
         }
       }
     }
   }
-  if (splits.empty() && !left_out.empty()) throw Error(left_out);
+  if (refused.empty()) return splits;
+  if (splits.empty() && (given.tensor || given.context || given.expert)) throw UsageError(refused);
+  // "MODEL: recurrences cannot be …; expected 1 of each"
+  const std::string of_model = search.model.name + ": ";
+  left_out = refused.substr(refused.rfind(of_model, 0) == 0 ? of_model.size() : 0);
+  left_out = left_out.substr(0, left_out.find("; expected"));
   return splits;
 }
 

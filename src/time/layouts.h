@@ -23,7 +23,7 @@ inline bool in_whole_rounds(const Layout& layout) {
 // Workloads of a rank, one for each split of the devices into tensor · context · pipeline · data ranks with those of
 // experts among them (of one piece a stage, without ZeRO, one micro-batch), with tensor ranks up to `most_tensor`.
 // Where some are left out because the model has an operation that cannot be shared out so, `left_out` says which; where
-// all are, that is thrown.
+// none is left of those that were given, that is thrown.
 std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor, std::string& left_out);
 
 // The most of ZeRO that data · context ranks can share out: muon steps whole matrices, so that none of its state is.

@@ -64,7 +64,7 @@ class Searcher {
     constexpr std::size_t enough = 24;
     for (std::size_t i = 0; i < std::min(frugal.size(), enough); ++i) {
       if (found && frugal[i].least_bytes > budget_) break;
-      const RankMemory memory = memory_of(frugal[i].workload);
+      const RankMemory memory = memory_of(frugal[i].workload, Places::all);
       if (!found || memory.total() < found->memory.total()) found = TooLarge{frugal[i].workload, memory, ""};
       if (found->memory.total() <= budget_) break;
     }
@@ -72,6 +72,7 @@ class Searcher {
   }
 
   std::int64_t budget() const { return budget_; }
+  const std::string& left_out() const { return plans_.left_out; }
 
  private:
   // Of programs without a pipeline: tensor, sequence, context, expert, what is computed again, sequences.
@@ -176,7 +177,7 @@ class Searcher {
     return costs;
   }
 
-  RankMemory memory_of(const Workload& workload, Places places = Places::all) {
+  RankMemory memory_of(const Workload& workload, Places places) {
     RankMemory most;
     for (const StageKind& kind : different_stages(search_.model, workload.layout)) {
       Workload of_stage = workload;
@@ -360,11 +361,10 @@ class Searcher {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return soonest[a] < soonest[b]; });
     for (std::size_t i : order) {
       if (plans_.too_large.size() == most) break;
-      const Workload& workload = least[i]->workload;
-      // It fits, in a way that is slower than the last of the best. Most do, and are not worth an arena's layout.
-      if (memory_of(workload, Places::none).total() <= budget_) continue;
-      const RankMemory memory = memory_of(workload);
-      plans_.too_large.push_back({workload, memory, why_too_large(memory, budget_)});
+      // The peaks of its arenas are what it needs at the least, and to lay these out would take longer than the rest.
+      const RankMemory memory = memory_of(least[i]->workload, Places::none);
+      if (memory.total() <= budget_) continue;  // it fits, in a way that is slower than the last of the best
+      plans_.too_large.push_back({least[i]->workload, memory, why_too_large(memory, budget_)});
     }
   }
 
@@ -403,7 +403,8 @@ std::string what_would_fit(const Search& search) {
     const std::optional<std::int64_t> bytes = bytes_on(with_blocks, devices);
     if (bytes && *bytes <= searcher.budget()) return needs + "; it would fit if whole blocks were computed again";
   }
-  return needs + devices_that_would_do(devices, searcher.budget(), [&](std::int64_t n) { return bytes_on(search, n); });
+  return needs + devices_that_would_do(devices, searcher.budget(), searcher.left_out(),
+                                       [&](std::int64_t n) { return bytes_on(search, n); });
 }
 
 void add_new(std::vector<std::string>& sentences, const std::vector<std::string>& more) {
@@ -419,7 +420,7 @@ std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int6
       binary_bytes(frugal.memory.total()), binary_bytes(budget));
 }
 
-std::string devices_that_would_do(std::int64_t devices, std::int64_t budget,
+std::string devices_that_would_do(std::int64_t devices, std::int64_t budget, const std::string& left_out,
                                   const std::function<std::optional<std::int64_t>(std::int64_t)>& bytes_on) {
   constexpr std::int64_t most = 65'536;
   std::int64_t number = 1;
@@ -440,6 +441,7 @@ std::string devices_that_would_do(std::int64_t devices, std::int64_t budget,
   if (least) why = fmt::format(": the layout that needs the least takes {} of a device", binary_bytes(*least));
   if (!error.empty()) why += (least ? "; " : ": ") + error;
   if (why.empty()) why = ": no layout of so many divides layers, heads and sequences";
+  if (!left_out.empty()) why += "; " + left_out;
   return fmt::format("; no power of two of devices up to {} would do{}", grouped(most), why);
 }
 

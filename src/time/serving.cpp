@@ -54,6 +54,7 @@ class Searcher {
   }
 
   std::int64_t budget() const { return budget_; }
+  const std::string& left_out() const { return plans_.left_out; }
 
  private:
   std::vector<Layout> layouts(std::int64_t most_tensor) {
@@ -253,7 +254,7 @@ std::string what_would_fit_serving(const Search& search) {
   const std::optional<TooLarge> frugal = searcher.most_frugal();
   if (!frugal) return "";
   return does_not_fit(search, *frugal, searcher.budget()) +
-         devices_that_would_do(search.hardware.devices, searcher.budget(),
+         devices_that_would_do(search.hardware.devices, searcher.budget(), searcher.left_out(),
                                [&](std::int64_t n) { return bytes_on(search, n); });
 }
 
