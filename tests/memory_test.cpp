@@ -127,6 +127,23 @@ TEST(Fit, IsTheLargestBatchAndTheLongestContextThatFit) {
   }
 }
 
+// Where an arena cannot be laid out within its peak, room for the peak is not enough, and what fits is still found.
+TEST(Fit, IsOfArenasAsTheyAreLaidOut) {
+  const Model model = load_model("mimo-v2-flash");
+  Workload workload = workload_of(Phase::decode);
+  workload.batch = 16;
+  workload.tokens = 2;
+  workload.past = 64;
+  workload.layout = {.tensor = 8, .pipeline = 2};
+  const std::int64_t peak = bytes_needed(model, workload, gpu_target, Places::none);
+  ASSERT_GT(bytes_needed(model, workload, gpu_target), peak);
+  const std::int64_t batch = largest_batch(model, workload, gpu_target, peak).value;
+  EXPECT_LT(batch, 16);
+  EXPECT_GT(batch, 8);  // a sequence of the 16 is less than an eighth of what is not weights
+  workload.batch = batch;
+  EXPECT_LE(bytes_needed(model, workload, gpu_target), peak);
+}
+
 // A processor with terabytes has room for more than there are numbers for.
 std::string refusal(const Model& model, const RunOnCpu& run, std::int64_t memory, std::int64_t beside = 0) {
   try {

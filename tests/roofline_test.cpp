@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "compile/compile.h"
+#include "files/encoding.h"
 #include "folder_fixture.h"
 #include "model/load.h"
 #include "network/parameter_types.h"
@@ -17,6 +18,7 @@
 #include "ops/project.h"
 #include "passes/expand.h"
 #include "time/links.h"
+#include "time/op_products.h"
 #include "time/products.h"
 #include "time/rates.h"
 
@@ -221,6 +223,29 @@ TEST(Roofline, decoding_is_bound_by_bytes_in_every_type_of_weights) {
         }
       }
     }
+  }
+}
+
+// Kernels of processors have blocks of 8 bits and fewer; numbers that are stored so narrow are widened to bfloat16, and
+// multiplied no faster than these, whatever the processor's peak of int8 is.
+TEST(Roofline, a_processor_multiplies_narrow_numbers_as_fast_as_what_they_are_widened_to) {
+  const Model model = load_model("llama-3.2-1b");
+  for (const char* device : {"core-i7-1165g7", "xeon-8480"}) {
+    const auto products = [&](DType weights) {
+      Workload workload = workload_of(Phase::prefill);
+      workload.tokens = 512;
+      workload.precision.weights = workload.precision.activations = workload.precision.cache = DType::bfloat16;
+      if (weights != DType::bfloat16) workload.parameter_types = layer_matrices_as(model, weights);
+      const Program program = compile(model, workload, cpu_target).lowered;
+      const Timing timing = time_program(program, read_hardware(device));
+      double seconds = 0;
+      for (const OpTime& time : timing.ops)
+        if (is_dense_product(program.ops[time.op])) seconds += time.compute * static_cast<double>(time.count);
+      return seconds;
+    };
+    const double wide = products(DType::bfloat16);
+    for (const DType narrow : {DType::int8, DType::int4, DType::float8_e4m3, DType::nf4})
+      EXPECT_NEAR(products(narrow) / wide, 1, 1e-9) << device << " " << encoding_of(narrow).name;
   }
 }
 

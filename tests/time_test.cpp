@@ -92,6 +92,19 @@ TEST(Estimate, recomputation_adds_to_what_is_computed_and_not_to_the_headline) {
   EXPECT_LT(again.mfu(), plain.mfu());
 }
 
+// A T4 multiplies float16 at 65 TFLOP/s and bfloat16, in which muon multiplies, as float32 at 8.1: utilisation is of
+// the network's type.
+TEST(Estimate, the_optimizer_s_products_do_not_say_which_peak_is_meant) {
+  const Model model = load_model("gpt2");
+  Workload workload = resolved(model, Phase::train, 1, 64);
+  workload.precision.weights = workload.precision.activations = workload.precision.gradients = DType::float16;
+  workload.optimizer = Optimizer::muon;
+  const Estimate step = estimate(model, workload, gpu_target, read_hardware("t4"));
+  EXPECT_GT(step.computed, 2 * step.headline);  // most of its products are muon's
+  EXPECT_EQ(step.peak, 65e12);
+  EXPECT_LT(step.hfu(), 8.1 / 65);
+}
+
 TEST(Estimate, micro_batches_go_through_forward_and_backward_and_the_optimizer_steps_once) {
   const Model model = load_model("gpt2");
   Workload workload = resolved(model, Phase::train, 8, 1024);
@@ -252,6 +265,16 @@ TEST_F(ProgramTest, time_says_which_attention_and_which_network_it_takes) {
   const Json plain = json(with(asked, {"h100:16", "--efficiency", "0.5"}));  // neither is asked for
   EXPECT_FALSE(plain.at("workload").contains("attention"));
   EXPECT_FALSE(plain.at("hardware").contains("network"));
+}
+
+// 4,096 keys of 131,072 are an eighth of the scores that causality lets through.
+TEST_F(ProgramTest, time_says_why_mfu_is_more_than_all_of_a_peak) {
+  const std::string why = "nobody computes: hence more than 100%.";
+  const auto says = [&](const char* model, const char* tokens) {
+    return run({"time", model, "--on", "h100", "--phase", "prefill", "--tokens", tokens, "--format", "markdown"}).out;
+  };
+  EXPECT_NE(says("mistral-7b-v0.1", "128k").find(why), std::string::npos);
+  EXPECT_EQ(says("mistral-7b-v0.1", "4k").find(why), std::string::npos);
 }
 
 TEST_F(ProgramTest, time_draws_within_the_width_of_a_terminal) {

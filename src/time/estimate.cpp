@@ -50,13 +50,14 @@ double Estimate::bound_by(Bound bound) const {
   return sum;
 }
 
-Estimate estimate(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware) {
+Estimate estimate(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware,
+                  Places places) {
   Estimate result;
   set_amounts(result, model, workload, hardware);
   const Layout& layout = workload.layout;
   Workload fullest = workload;
   if (layout.pipeline > 1) fullest.layout.stage = -1;
-  result.bytes = bytes_needed(model, fullest, target);
+  result.bytes = bytes_needed(model, fullest, target, places);
   struct Timed {
     Compiled compiled;
     Timing timing;
@@ -67,7 +68,7 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   for (const StageKind& kind : stages) {
     Workload of_stage = workload;
     of_stage.layout.stage = kind.stage;
-    Compiled compiled = compile(model, of_stage, target);
+    Compiled compiled = compile(model, of_stage, target, Places::none);
     Timing timing = time_program(compiled.lowered, hardware);
     costs.push_back(stage_costs(model, compiled, timing));
     timed.push_back({std::move(compiled), std::move(timing)});
@@ -124,9 +125,9 @@ Throughput throughput(const Model& model, const Workload& workload, const Target
   }
   result.all = largest.all || largest.value > most_batch;
   result.largest = std::min(largest.value, most_batch);
-  const auto point_of = [&](std::int64_t batch) {
+  const auto point_of = [&](std::int64_t batch, Places places = Places::all) {
     at.batch = batch;
-    const Estimate time = estimate(model, at, target, hardware);
+    const Estimate time = estimate(model, at, target, hardware, places);
     BatchPoint point{batch, time.seconds, time.tokens_per_second(), time.bytes, Bound::compute};
     for (const Bound bound : bounds)
       if (time.bound_by(bound) > time.bound_by(point.bound)) point.bound = bound;
@@ -139,7 +140,7 @@ Throughput throughput(const Model& model, const Workload& workload, const Target
     std::int64_t low = i == 0 ? 0 : result.points[i - 1].batch, high = result.points[i].batch;
     while (low + 1 < high) {
       const std::int64_t middle = low + (high - low) / 2;
-      (point_of(middle).bound == Bound::compute ? high : low) = middle;
+      (point_of(middle, Places::none).bound == Bound::compute ? high : low) = middle;
     }
     result.knee = high;
   }

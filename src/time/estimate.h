@@ -46,8 +46,9 @@ struct Estimate {
 };
 
 // As the profile's rates and the model of efficiency have it (docs/predicting.md). The workload's layout has as many
-// ranks as there are devices.
-Estimate estimate(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware);
+// ranks as there are devices. Without places, `bytes` have the peaks of arenas (memory/plan.h), as its step always has.
+Estimate estimate(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware,
+                  Places places = Places::all);
 // Headline FLOPs at a share of the peak of all devices.
 Estimate plain_estimate(const Model& model, const Workload& workload, const Hardware& hardware, double share);
 

@@ -11,18 +11,36 @@
 #include "files/numbers.h"
 #include "memory/breakdown.h"
 #include "network/parameter_types.h"
+#include "time/step.h"
 
 namespace reckon {
 namespace {
 
-std::int64_t bytes_of_stage(const Model& model, const Workload& workload, const Target& target) {
-  const Compiled compiled = compile(model, workload, target);
+std::int64_t bytes_of_stage(const Model& model, const Workload& workload, const Target& target, Places places) {
+  const Compiled compiled = compile(model, workload, target, places);
   return break_down(compiled.lowered, compiled.plan).total();
 }
 
+struct Fullest {
+  std::int64_t stage = 0, bytes = -1;
+};
+
+Fullest fullest_of(const Model& model, const Workload& asked, const Target& target, Places places) {
+  Workload workload = asked;
+  Fullest fullest;
+  for (const StageKind& kind : different_stages(model, asked.layout)) {
+    workload.layout.stage = kind.stage;
+    const std::int64_t bytes = bytes_of_stage(model, workload, target, places);
+    if (bytes > fullest.bytes) fullest = {kind.stage, bytes};
+  }
+  return fullest;
+}
+
+using Needed = std::function<std::int64_t(std::int64_t)>;
+
 // Largest value from 1 to `most` that `needed` says fits: it doubles until one does not, then halves what is between.
 // What is past all numbers ends the search as `most` does.
-Largest largest(std::int64_t most, std::int64_t bytes, const std::function<std::int64_t(std::int64_t)>& needed) {
+Largest search(std::int64_t most, std::int64_t bytes, const Needed& needed) {
   bool past_numbers = false;
   const auto fits_in = [&](std::int64_t value) {
     try {
@@ -56,23 +74,26 @@ Largest largest(std::int64_t most, std::int64_t bytes, const std::function<std::
   return {fits, 0, true};
 }
 
+// By peaks first: an arena is its peak or a little more, and to lay it out takes far longer where it is not its peak.
+Largest largest(std::int64_t most, std::int64_t bytes,
+                const std::function<std::int64_t(std::int64_t, Places)>& needed) {
+  const Needed laid_out = [&](std::int64_t value) { return needed(value, Places::all); };
+  const Largest by_peaks = search(most, bytes, [&](std::int64_t value) { return needed(value, Places::none); });
+  if (by_peaks.value > 0 && laid_out(by_peaks.value) <= bytes) return by_peaks;
+  Largest found = search(std::max<std::int64_t>(1, by_peaks.value - 1), bytes, laid_out);
+  found.all = false;
+  return found;
+}
+
 }  // namespace
 
 std::int64_t fullest_stage(const Model& model, const Workload& asked, const Target& target) {
-  Workload workload = asked;
-  std::int64_t fullest = 0, most = -1;
-  for (std::int64_t stage = 0; stage < asked.layout.pipeline; ++stage) {
-    workload.layout.stage = stage;
-    const std::int64_t needed = bytes_of_stage(model, workload, target);
-    if (needed > most) most = needed, fullest = stage;
-  }
-  return fullest;
+  return fullest_of(model, asked, target, Places::all).stage;
 }
 
-std::int64_t bytes_needed(const Model& model, const Workload& asked, const Target& target) {
-  Workload workload = asked;
-  if (workload.layout.stage < 0) workload.layout.stage = fullest_stage(model, asked, target);
-  return bytes_of_stage(model, workload, target);
+std::int64_t bytes_needed(const Model& model, const Workload& workload, const Target& target, Places places) {
+  return workload.layout.stage < 0 ? fullest_of(model, workload, target, places).bytes
+                                   : bytes_of_stage(model, workload, target, places);
 }
 
 Workload with_context(Workload workload, std::int64_t context) {
@@ -89,9 +110,9 @@ Workload with_context(Workload workload, std::int64_t context) {
 Largest largest_batch(const Model& model, const Workload& asked, const Target& target, std::int64_t bytes) {
   Workload workload = asked;
   constexpr std::int64_t most = std::int64_t{1} << 30;
-  return largest(most, bytes, [&](std::int64_t batch) {
+  return largest(most, bytes, [&](std::int64_t batch, Places places) {
     workload.batch = batch;
-    return bytes_needed(model, workload, target);
+    return bytes_needed(model, workload, target, places);
   });
 }
 
@@ -102,8 +123,8 @@ Largest largest_context(const Model& model, const Workload& asked, const Target&
   // Ranks that share tokens out have as many each, context ranks in two pieces.
   const Layout& layout = asked.layout;
   const std::int64_t unit = (layout.context > 1 ? 2 * layout.context : 1) * (layout.sequence ? layout.tensor : 1);
-  Largest found = largest(most / unit, bytes, [&](std::int64_t units) {
-    return bytes_needed(model, with_context(asked, units * unit), target);
+  Largest found = largest(most / unit, bytes, [&](std::int64_t units, Places places) {
+    return bytes_needed(model, with_context(asked, units * unit), target, places);
   });
   found.value *= unit;
   return found;

@@ -8,11 +8,13 @@
 #include <memory>
 
 #include "lowering/target.h"
+#include "memory/plan.h"
 
 namespace reckon {
 
 // Bytes of one rank; in a pipeline of which the workload names no single stage (stage −1), of the fullest.
-std::int64_t bytes_needed(const Model& model, const Workload& workload, const Target& target);
+std::int64_t bytes_needed(const Model& model, const Workload& workload, const Target& target,
+                          Places places = Places::all);
 
 // Of a pipeline the stage that needs the most.
 std::int64_t fullest_stage(const Model& model, const Workload& workload, const Target& target);

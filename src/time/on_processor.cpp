@@ -4,12 +4,14 @@
 #include <map>
 #include <tuple>
 
+#include "files/encoding.h"
 #include "lowering/regions.h"
 #include "ops/project.h"
 #include "time/links.h"
 #include "time/op_products.h"
 #include "time/rates.h"
 #include "time/reuse.h"
+#include "time/roofline.h"
 
 namespace reckon {
 namespace {
@@ -74,8 +76,12 @@ class ProcessorTimer {
 
  private:
   // Kernels compute in float32 or multiply integers; what they are told apart by is the type of the matrices that they
-  // read.
-  MatrixType matrix_type_of(const Op& op) { return rates_.matrix_type_of(program_[op.inputs[1]].dtype); }
+  // read. Numbers of 8 bits and fewer that lie in no blocks are widened to what they are multiplied with.
+  MatrixType matrix_type_of(const Op& op) {
+    const DType stored = program_[op.inputs[1]].dtype;
+    const bool widened = !is_quantised(stored) && encoding_of(stored).bytes < 2 * encoding_of(stored).elements;
+    return rates_.matrix_type_of(widened ? factor_type(program_, op) : stored);
+  }
 
   std::optional<double> measured(std::string_view name, const Op& op, double work) {
     return rates_.operation(name, compute_type_of(precision_of(program_, op)), size_of(program_, op, work));

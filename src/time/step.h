@@ -90,12 +90,6 @@ struct Step {
   ByGroup sent{};                   // bytes that a rank of the slowest stage sends in a step
 };
 
-// Memory alone, of the stage that needs the most.
-struct MostMemory {
-  RankMemory memory;
-  std::int64_t stage = 0;
-};
-
 // A stage of a pipeline, and how many have the same layers, embedding and head as it: it is the first of them, with the
 // most micro-batches under way.
 struct StageKind {
