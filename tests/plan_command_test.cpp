@@ -336,7 +336,7 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--optimizer", "muon", "--zero", "1"}, 2,
            "the optimizer muon steps whole matrices, of which ZeRO 1 leaves a rank parts; expected ZeRO 0");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--tensor", "3"}, 2,
-           "64 devices do not divide by the 3 tensor · context · pipeline ranks that are given");
+           "64 devices cannot be divided by the 3 tensor · context · pipeline ranks that are given");
   // 256 sequences over 1, 2, 4 … data ranks never divide by 3, on however many devices.
   complain({"--on", "h100:8", "--batch-tokens", "1M", "--context", "4k", "--batch", "3"}, 2,
            "--batch is 3, and no layout of 8 devices leaves a rank a number of sequences that it divides; a step has "

@@ -92,17 +92,28 @@ TEST(Estimate, recomputation_adds_to_what_is_computed_and_not_to_the_headline) {
   EXPECT_LT(again.mfu(), plain.mfu());
 }
 
-// A T4 multiplies float16 at 65 TFLOP/s and bfloat16, in which muon multiplies, as float32 at 8.1: utilisation is of
-// the network's type.
-TEST(Estimate, the_optimizer_s_products_do_not_say_which_peak_is_meant) {
+// A T4 multiplies float16 at 65 TFLOP/s and bfloat16, in which muon multiplies, as float32 at 8.1; an Xeon 8480
+// float32, in which processors train, at 7.2 and bfloat16 at 114.7. MFU is of the network's type, HFU of each product's
+// own, of which none is assumed to reach more than 75%.
+TEST(Estimate, utilisation_is_of_the_peaks_of_the_types_that_are_multiplied) {
   const Model model = load_model("gpt2");
   Workload workload = resolved(model, Phase::train, 1, 64);
-  workload.precision.weights = workload.precision.activations = workload.precision.gradients = DType::float16;
   workload.optimizer = Optimizer::muon;
-  const Estimate step = estimate(model, workload, gpu_target, read_hardware("t4"));
-  EXPECT_GT(step.computed, 2 * step.headline);  // most of its products are muon's
-  EXPECT_EQ(step.peak, 65e12);
-  EXPECT_LT(step.hfu(), 8.1 / 65);
+  const auto is_of = [&](DType type, const char* device, const Target& target, double peak) {
+    workload.precision.weights = workload.precision.activations = workload.precision.gradients = type;
+    const Estimate step = estimate(model, workload, target, read_hardware(device));
+    EXPECT_GT(step.computed, 2 * step.headline) << device;  // most products are muon's
+    EXPECT_EQ(step.peak, peak) << device;
+    EXPECT_GT(step.hfu(), step.mfu()) << device;
+    EXPECT_LT(step.hfu(), 0.75) << device;
+    return step;
+  };
+  is_of(DType::float16, "t4", gpu_target, 65e12);
+  is_of(DType::float32, "xeon-8480", cpu_target, 7.168e12);
+  const Estimate narrow = is_of(DType::bfloat16, "xeon-8480", cpu_target, 114.688e12);
+  EXPECT_EQ(
+      std::count(narrow.assumptions.begin(), narrow.assumptions.end(), "weights in bfloat16 are multiplied in float32"),
+      0);
 }
 
 TEST(Estimate, micro_batches_go_through_forward_and_backward_and_the_optimizer_steps_once) {

@@ -45,8 +45,8 @@ void complain_of_ranks(const Search& search) {
                   .zero = given.zero.value_or(0)};
   const std::int64_t ranks = asked.layout.tensor * asked.layout.context * asked.layout.pipeline;
   if (devices % ranks != 0)
-    throw UsageError(fmt::format("{} devices do not divide by the {} tensor · context · pipeline ranks that are given",
-                                 grouped(devices), grouped(ranks)));
+    throw UsageError(fmt::format("{} cannot be divided by the {} tensor · context · pipeline ranks that are given",
+                                 counted(devices, "device"), grouped(ranks)));
   asked.layout.data = given.data.value_or(devices / ranks);
   // Ranks that are not given make up for what is missing, where there are any.
   const bool all_given = given.tensor && given.context && given.pipeline;

@@ -22,22 +22,22 @@ void set_amounts(Estimate& result, const Model& model, const Workload& workload,
   result.tokens = result.sequences * static_cast<double>(workload.tokens);
 }
 
-// Of the products of a rank in a step: the optimizer's run once.
-double matmul_flops(const Program& program) {
-  const auto micro_batches = static_cast<double>(program.workload.layout.micro_batches);
-  double sum = 0;
-  for (const Op& op : program.ops)
-    sum += static_cast<double>(op.operation->cost(program, op).matmul.value()) *
-           static_cast<double>(program.count(op.repeat)) * (op.stage == Stage::optimizer ? 1 : micro_batches);
-  return sum;
-}
+// Of the products of a rank in a step, of which the optimizer's run once: their FLOPs, and the seconds that these would
+// take at the peaks of their types.
+struct Computed {
+  double flops = 0, seconds = 0;
+};
 
-// Of one rank of each stage of the pipeline. Stages are not alike: the last has the head, and layers may differ.
-double matmul_flops_of_stages(const Model& model, Workload workload, const Target& target) {
-  double sum = 0;
-  for (const StageKind& kind : different_stages(model, workload.layout)) {
-    workload.layout.stage = kind.stage;
-    sum += static_cast<double>(kind.count) * matmul_flops(compile(model, workload, target, Places::none).lowered);
+Computed computed_by(const Program& program, const Timing& timing, Rates& rates) {
+  const auto micro_batches = static_cast<double>(program.workload.layout.micro_batches);
+  Computed sum;
+  for (const OpTime& time : timing.ops) {
+    const Op& op = program.ops[time.op];
+    const double flops = static_cast<double>(op.operation->cost(program, op).matmul.value()) *
+                         static_cast<double>(time.count) * (op.stage == Stage::optimizer ? 1 : micro_batches);
+    if (flops == 0) continue;
+    sum.flops += flops;
+    sum.seconds += flops / static_cast<double>(rates.profile().peak.at(rates.type_of(time.factors)));
   }
   return sum;
 }
@@ -94,9 +94,14 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
     result.stages[stage] = seconds.passes[stage].total();
   result.bubble = seconds.bubble;
   result.seconds = seconds.total();
-  const double of_ranks = layout.pipeline > 1 ? matmul_flops_of_stages(model, workload, target) : matmul_flops(program);
-  const std::int64_t ranks_of_stage = hardware.devices / layout.pipeline;
-  result.computed = of_ranks * static_cast<double>(ranks_of_stage);
+  // One rank of each stage of the pipeline: the last has the head, and layers may differ.
+  const auto ranks_of_stage = static_cast<double>(hardware.devices / layout.pipeline);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const Computed computed = computed_by(timed[i].compiled.lowered, timed[i].timing, rates);
+    const double ranks = static_cast<double>(stages[i].count) * ranks_of_stage;
+    result.computed += ranks * computed.flops;
+    result.at_peaks += ranks * computed.seconds;
+  }
   return result;
 }
 
@@ -108,6 +113,7 @@ Estimate plain_estimate(const Model& model, const Workload& workload, const Hard
   result.peak = static_cast<double>(hardware.profile.peak.at(result.type));
   result.plain_share = share;
   result.computed = result.headline;
+  result.at_peaks = result.headline / result.peak;
   result.seconds = result.headline / (share * result.peak * static_cast<double>(hardware.devices));
   result.stages[0] = result.seconds;
   return result;

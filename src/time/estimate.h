@@ -35,12 +35,13 @@ struct Estimate {
   double sequences = 0, tokens = 0;  // that are new in it, on all devices
   double headline = 0;     // FLOPs of the network's products in it, every score counted, nothing computed again
   double computed = 0;     // FLOPs of the products that the programs of all devices compute
+  double at_peaks = 0;     // device-seconds that these would take at the peaks of their types
   std::int64_t bytes = 0;  // of memory, of the rank that needs the most
   std::vector<std::string> assumptions;
   double tokens_per_second() const { return tokens / seconds; }
   double flops_per_second() const { return headline / seconds; }  // of all devices together
   double mfu() const { return flops_per_second() / (peak * static_cast<double>(hardware.devices)); }
-  double hfu() const { return computed / seconds / (peak * static_cast<double>(hardware.devices)); }
+  double hfu() const { return at_peaks / (seconds * static_cast<double>(hardware.devices)); }
   // Seconds of a run that are bound so.
   double bound_by(Bound bound) const;
 };

@@ -58,13 +58,13 @@ class ProcessorTimer {
       time.memory = rates_.memory(traffic[i].read, traffic[i].written);
       const double elementwise = number(cost.elementwise.value());
       flops[i] = number(cost.matmul.value());
+      if (flops[i] > 0) time.factors = factors_of(op);
       if (is_dense_product(op)) {
         time.compute = epilogue(op, elementwise);
         continue;
       }
-      time.compute =
-          measured(op.operation->name, op, flops[i] + elementwise)
-              .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], rates_.type_of(precision_of(program_, op))) : 0);
+      time.compute = measured(op.operation->name, op, flops[i] + elementwise)
+                         .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], rates_.type_of(time.factors)) : 0);
     }
     const std::vector<double> links = link_seconds(program_, costs, rates_);
     for (std::size_t i = 0; i < size; ++i) timing_.ops[i].link = links[i];
@@ -77,10 +77,16 @@ class ProcessorTimer {
  private:
   // Kernels compute in float32 or multiply integers; what they are told apart by is the type of the matrices that they
   // read. Numbers of 8 bits and fewer that lie in no blocks are widened to what they are multiplied with.
+  DType factors_of(const Op& op) const {
+    if (!is_dense_product(op)) return precision_of(program_, op);
+    const DType stored = program_[op.inputs[1]].dtype;
+    const bool narrow = encoding_of(stored).bytes < 2 * encoding_of(stored).elements;
+    return narrow ? factor_type(program_, op) : stored;
+  }
+
   MatrixType matrix_type_of(const Op& op) {
     const DType stored = program_[op.inputs[1]].dtype;
-    const bool widened = !is_quantised(stored) && encoding_of(stored).bytes < 2 * encoding_of(stored).elements;
-    return rates_.matrix_type_of(widened ? factor_type(program_, op) : stored);
+    return rates_.matrix_type_of(is_quantised(stored) ? stored : factors_of(op));
   }
 
   std::optional<double> measured(std::string_view name, const Op& op, double work) {

@@ -85,8 +85,8 @@ class Timer {
     flops_[i] = number(cost.matmul.value());
     const double all = flops_[i] + number(cost.elementwise.value());
     const bool products = flops_[i] > 0;
-    const ComputeType type =
-        products ? rates_.type_of(factor_type(program_, op)) : compute_type_of(precision_of(program_, op));
+    if (products) time.factors = factor_type(program_, op);
+    const ComputeType type = products ? rates_.type_of(time.factors) : compute_type_of(precision_of(program_, op));
     if (const auto measured = rates_.operation(op.operation->name, type, size_of(program_, op, all))) {
       time.compute = *measured;
     } else if (products && is_dense_product(op)) {
@@ -113,7 +113,7 @@ class Timer {
       // What a tile does at its end: it writes its result, and reads before that what it is added to.
       const bool sums = op.operation == &project_operation && op.inputs[project_input::residual] != no_tensor;
       const double result_bytes = element_bytes(program_[op.outputs[0]].dtype) * (sums ? 2 : 1);
-      seconds[i] = rates_.product(shapes_[i], {rates_.type_of(factor_type(program_, op))}, result_bytes);
+      seconds[i] = rates_.product(shapes_[i], {rates_.type_of(timing_.ops[i].factors)}, result_bytes);
     }
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const std::size_t kernel = kernels_[i];
@@ -185,13 +185,14 @@ bool is_recurrence(const Op& op) {
 }
 
 // What no device is the reason of.
-std::set<std::string> assumed_of(const Program& program, DeviceKind kind) {
+std::set<std::string> assumed_of(const Program& program, const std::vector<OpTime>& times, DeviceKind kind) {
   std::set<std::string> sentences;
   const auto computed_in = [&](DType stored, DType type) {
     sentences.insert(
         fmt::format("weights in {} are multiplied in {}", encoding_of(stored).name, encoding_of(type).name));
   };
-  for (const Op& op : program.ops) {
+  for (const OpTime& time : times) {
+    const Op& op = program.ops[time.op];
     // A processor's kernels do so, and were measured.
     if (is_recurrence(op) && kind != DeviceKind::cpu && program.workload.tokens > 1)
       sentences.insert(
@@ -201,7 +202,7 @@ std::set<std::string> assumed_of(const Program& program, DeviceKind kind) {
     if (op.operation == &dequantise_operation) computed_in(program[op.inputs[0]].dtype, program[op.outputs[0]].dtype);
     if (op.inputs.size() < 2 || op.inputs[1] == no_tensor || program[op.inputs[1]].kind != TensorKind::parameter)
       continue;
-    const DType stored = program[op.inputs[1]].dtype, type = factor_type(program, op);
+    const DType stored = program[op.inputs[1]].dtype, type = time.factors;
     // What blocks are multiplied with is an op of the program.
     if (type != DType::activation8 && element_bytes(stored) < element_bytes(type) &&
         op.operation->cost(program, op).matmul.value() > 0)
@@ -244,7 +245,8 @@ void Timing::add_up(const Program& program) {
 Timing time_program(const Program& lowered, const Hardware& hardware) {
   Timing timing =
       hardware.profile.kind == DeviceKind::cpu ? time_on_processor(lowered, hardware) : Timer(lowered, hardware).run();
-  for (const std::string& sentence : assumed_of(lowered, hardware.profile.kind)) timing.assumptions.push_back(sentence);
+  for (const std::string& sentence : assumed_of(lowered, timing.ops, hardware.profile.kind))
+    timing.assumptions.push_back(sentence);
   return timing;
 }
 

@@ -20,14 +20,15 @@ std::string_view bound_name(Bound bound);
 
 // Seconds of one instance of an op.
 struct OpTime {
-  std::size_t op = 0;      // of the program
-  std::int64_t count = 1;  // instances
-  double compute = 0;      // its FLOPs
-  double memory = 0;       // the bytes that it reads and writes
-  double link = 0;         // what it sends to other ranks
-  double copies = 0;       // of parts that it needs beside each other
-  double waits = 0;        // of a processor, for matrices that no cache has
-  double overhead = 0;     // a launch, as far as the device waits for it
+  std::size_t op = 0;              // of the program
+  std::int64_t count = 1;          // instances
+  DType factors = DType::float32;  // the type that its products are computed in, if it has any
+  double compute = 0;              // its FLOPs
+  double memory = 0;               // the bytes that it reads and writes
+  double link = 0;                 // what it sends to other ranks
+  double copies = 0;               // of parts that it needs beside each other
+  double waits = 0;                // of a processor, for matrices that no cache has
+  double overhead = 0;             // a launch, as far as the device waits for it
   double seconds() const;
   Bound bound() const;  // what takes the most of it
 };

@@ -46,7 +46,7 @@ class Searcher {
   std::optional<TooLarge> most_frugal() {
     std::optional<TooLarge> found;
     for (const Layout& layout : layouts(search_.hardware.devices)) {
-      const RankMemory memory = memory_of(layout, 1);
+      const RankMemory memory = memory_of(layout, 1, Places::all);
       if (!found || memory.total() < found->memory.total()) found = TooLarge{decoding(layout, 1), memory, ""};
       if (memory.total() <= budget_) break;
     }
@@ -93,39 +93,47 @@ class Searcher {
     return resolve(search_.model, workload);
   }
 
-  StageCosts costs_of(Workload workload, std::int64_t stage) {
+  StageCosts costs_of(Workload workload, std::int64_t stage, Places places) {
     ++plans_.compiled;
     workload.layout.stage = stage;
-    StageCosts costs = stage_costs(search_.model, workload, search_.target, search_.hardware);
+    StageCosts costs = stage_costs(search_.model, workload, search_.target, search_.hardware, places);
     add_new(plans_.assumptions, costs.assumptions);
     return costs;
   }
 
   // Of the rank that needs the most, while so many sequences are decoded and a prompt is worked through.
-  RankMemory memory_of(const Layout& layout, std::int64_t sequences) {
+  RankMemory memory_of(const Layout& layout, std::int64_t sequences, Places places) {
     RankMemory most;
     const std::int64_t chunk = std::min(prompt_chunk, search_.workload.tokens);
     for (const StageKind& kind : different_stages(search_.model, layout)) {
-      RankMemory memory = costs_of(decoding(layout, sequences), kind.stage).memory;
-      const auto [prompts, is_new] = prompts_.try_emplace({layout.tensor, layout.pipeline, layout.expert, kind.stage});
-      if (is_new) prompts->second = costs_of(prompt(layout, chunk), kind.stage).memory.activations;
+      RankMemory memory = costs_of(decoding(layout, sequences), kind.stage, places).memory;
+      const auto [prompts, is_new] =
+          prompts_.try_emplace({layout.tensor, layout.pipeline, layout.expert, kind.stage, places});
+      if (is_new) prompts->second = costs_of(prompt(layout, chunk), kind.stage, places).memory.activations;
       memory.activations = std::max(memory.activations, prompts->second);
       if (memory.total() > most.total()) most = memory;
     }
     return most;
   }
 
-  // The most sequences that fit, at least one; 0: not even one.
+  // The most sequences that fit, at least one; 0: not even one. By peaks first, as in fit.cpp.
   std::int64_t most_that_fit(const Layout& layout, RankMemory& memory) {
-    memory = memory_of(layout, 1);
+    const std::int64_t by_peaks = most_that_fit(layout, most_sequences, Places::none, memory);
+    memory = memory_of(layout, std::max<std::int64_t>(by_peaks, 1), Places::all);
+    if (memory.total() <= budget_) return by_peaks;
+    return by_peaks > 1 ? most_that_fit(layout, by_peaks - 1, Places::all, memory) : 0;
+  }
+
+  std::int64_t most_that_fit(const Layout& layout, std::int64_t most, Places places, RankMemory& memory) {
+    memory = memory_of(layout, 1, places);
     if (memory.total() > budget_) return 0;
     const std::int64_t each = std::max<std::int64_t>(memory.cache, 1);
-    std::int64_t low = 1, high = std::min(most_sequences, 1 + (budget_ - memory.total()) / each);
+    std::int64_t low = 1, high = std::min(most, 1 + (budget_ - memory.total()) / each);
     while (low < high) {
       const std::int64_t middle = low + (high - low + 1) / 2;
       // Activations grow little beside the cache: the guess is near the top.
       const std::int64_t next = high - low > 8 ? std::max(middle, high - (high - low) / 16) : middle;
-      const RankMemory there = memory_of(layout, next);
+      const RankMemory there = memory_of(layout, next, places);
       if (there.total() <= budget_) {
         low = next;
         memory = there;
@@ -144,7 +152,7 @@ class Searcher {
   TokenTime token_time(const Layout& layout, std::int64_t group) {
     TokenTime slowest;
     for (const StageKind& kind : different_stages(search_.model, layout)) {
-      const StageCosts costs = costs_of(decoding(layout, group), kind.stage);
+      const StageCosts costs = costs_of(decoding(layout, group), kind.stage, Places::none);
       const double busy = costs.busy(Stage::forward) + of(costs.of(Stage::forward).link, Group::data);
       if (busy > slowest.seconds) slowest = {busy, costs.of(Stage::forward).device};
     }
@@ -155,7 +163,8 @@ class Searcher {
   double prefill_time(const Layout& layout) {
     double seconds = 0;
     for (const StageKind& kind : different_stages(search_.model, layout)) {
-      const double busy = costs_of(prompt(layout, search_.workload.tokens), kind.stage).busy(Stage::forward);
+      const double busy =
+          costs_of(prompt(layout, search_.workload.tokens), kind.stage, Places::none).busy(Stage::forward);
       seconds += busy * static_cast<double>(kind.count);
     }
     return seconds;
@@ -183,7 +192,7 @@ class Searcher {
       time = token_time(layout, group);
     }
     const std::int64_t sequences = group * groups_of;
-    if (sequences != most) served.memory = memory_of(layout, sequences);
+    if (sequences != most) served.memory = memory_of(layout, sequences, Places::all);
     served.workload = decoding(layout, group);
     served.workload.layout = layout;
     served.replicas = layout.data;
@@ -232,8 +241,9 @@ class Searcher {
   std::optional<double> goal_;
   std::int64_t budget_;
   ServingPlans plans_;
-  // Bytes of activations of a prompt's piece, by tensor ranks, stages, expert ranks and the stage.
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::int64_t> prompts_;
+  // Bytes of activations of a prompt's piece, by tensor ranks, stages, expert ranks, the stage and whether it is laid
+  // out.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, Places>, std::int64_t> prompts_;
 };
 
 // That the most frugal layout takes of a device.

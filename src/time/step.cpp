@@ -62,7 +62,7 @@ StageCosts stage_costs(const Model& model, const Compiled& compiled, const Timin
     const Cost cost = op.operation->cost(compiled.lowered, op);
     const double count = static_cast<double>(time.count), matmul = number(cost.matmul.value());
     // An optimizer's products, such as muon's, are none of the network's.
-    if (matmul > 0 && op.stage != Stage::optimizer) products[factor_type(compiled.lowered, op)] += matmul * count;
+    if (matmul > 0 && op.stage != Stage::optimizer) products[time.factors] += matmul * count;
     if (cost.group == Group::none) {
       costs.passes[static_cast<std::size_t>(op.stage)].device += time.seconds() * count;
       continue;
