@@ -338,6 +338,7 @@ TEST(Plan, OfOneRankHasNoOverlapAndTheLiveBytesOfEachIteration) {
         workload.layout = layouts[i];
         try {
           validate_layout(model, workload);
+          check_operations(model, workload.layout);
         } catch (const UsageError&) {
           continue;
         }

@@ -55,6 +55,7 @@ void complain_of_ranks(const Search& search) {
                                  grouped(ranks * asked.layout.data), grouped(devices),
                                  all_given ? "" : ", or a part of them"));
   validate_layout(search.model, asked);
+  check_operations(search.model, asked.layout);
 }
 
 // One of the options that are given may be what no layout goes with.
