@@ -109,6 +109,7 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"minimax_m2", "", "attn_type_list", json(62, 0), "1 for every one of the 62 layers"},
       {"minimax_m2", "", "attn_type_list", json(61, 1), "1 for every one of the 62 layers"},
       {"exaone_moe", "", "is_moe_layer", json(48, true), "for each of the 48 layers whether it has experts"},
+      {"hunyuan_v1_moe", "", "moe_topk", json(33, 8), "32 entries, one per layer"},
       {"dbrx", "ffn_config", "hidden_size", 4096, "expected 6144, as d_model"},
       {"dbrx", "attn_config", "hidden_size", 4096, "not understood for dbrx"},
       {"qwen2", "", "qkv_bias", false, "has such biases"},

@@ -286,7 +286,7 @@ void name_ernie4_5_moe(FamilyNames& names) {
 std::vector<std::int64_t> read_each(Fields& config, Text name, std::int64_t fallback, std::size_t layers) {
   const nlohmann::json* found = config.value(name);
   if (found == nullptr || !found->is_array()) return std::vector(layers, config.size(name, fallback));
-  if (found->size() < layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
+  if (found->size() != layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
   std::vector<std::int64_t> each;
   for (std::size_t i = 0; i < layers; ++i) {
     if (!(*found)[i].is_number_integer() || (*found)[i] < 1) config.fail(name, "an array of whole numbers");
