@@ -322,14 +322,15 @@ TEST(Pipeline, SendsWhatChainedRoutersMadeWithTheResidualStream) {
       for (std::int64_t stage = 0; stage < 4; ++stage) {
         workload.layout.stage = stage;
         const Ledger ledger = ledger_of(model, workload);
-        parameters += ledger.parameters.total;
+        parameters += ledger.parameter_totals.total;
         products += ledger.forward.matmul;
         EXPECT_EQ(sent(ledger, Group::pipeline, Stage::forward),
                   stage < 3 ? 2 * 3 * workload.tokens * (2048 + 256) : 0);
         EXPECT_GT(compile(model, workload, cpu_target).plan.arena, 0);
       }
       EXPECT_EQ(products, all.forward.matmul);
-      EXPECT_EQ(parameters, all.parameters.total + Count(2048) * 262272);  // the tied table is on the last stage too
+      EXPECT_EQ(parameters,
+                all.parameter_totals.total + Count(2048) * 262272);  // the tied table is on the last stage too
     }
   }
 }
