@@ -130,6 +130,20 @@ TEST(ChangedConfig, KeepsTheEntriesOfLayersThatAreThereAlready) {
   EXPECT_EQ(sparse["layer_types"], json(3, "deepseek_sparse_attention"));
   EXPECT_EQ(sparse["mlp_layer_types"], json({"dense", "sparse", "dense"}));
   EXPECT_EQ(changed("deepseek_v32", 1)["mlp_layer_types"], json::array({"dense"}));
+  // A list of numbers, and one that says again what mlp_layer_types says.
+  const Described hunyuan = load_described((family_references::folder() / "published/hunyuan_v1_moe.json").string());
+  Changes two;
+  two.layers = 2;
+  const json of_two = changed_config(hunyuan.config, modify(hunyuan.model, two));
+  EXPECT_EQ(of_two["moe_topk"], json(2, 8));
+  Described exaone = load_described((family_references::folder() / "tiny/exaone_moe").string());
+  json is_moe_layer = json::array();
+  for (const auto& type : exaone.config["mlp_layer_types"]) is_moe_layer.push_back(type == "sparse");
+  exaone.config["is_moe_layer"] = is_moe_layer;
+  Changes three;
+  three.layers = 3;
+  const json of_three = changed_config(exaone.config, modify(exaone.model, three));
+  EXPECT_EQ(of_three["is_moe_layer"], json({false, true, false}));
 }
 
 TEST(ChangedConfig, SaysTheDenseRoutedAndSharedWidthsOfAMixture) {

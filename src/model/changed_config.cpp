@@ -43,8 +43,10 @@ const char* activation_word(Activation activation) {
 }
 
 // Fields with an entry for each layer.
-const char* const layer_fields[] = {"layer_types",    "mlp_layer_types",      "no_rope_layers",
-                                    "attn_type_list", "hybrid_layer_pattern", "moe_layer_freq"};
+const char* const layer_fields[] = {"layer_types",           "mlp_layer_types",      "no_rope_layers",
+                                    "attn_type_list",        "hybrid_layer_pattern", "moe_layer_freq",
+                                    "is_moe_layer",          "num_experts",          "moe_topk",
+                                    "moe_intermediate_size", "num_shared_expert"};
 
 // As far as these tell layers apart.
 bool alike(const Layer& a, const Layer& b) {

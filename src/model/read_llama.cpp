@@ -105,7 +105,7 @@ Model read_mistral(Fields& config) {
 }
 
 Model read_qwen2(Fields& config) {
-  config.ignore({"qkv_bias"});  // there always are some
+  config.expect_on("qkv_bias", "true: this family has such biases");
   Form form;
   form.qkv_bias = true;
   form.n_kv_heads = 32;

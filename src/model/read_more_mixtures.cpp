@@ -155,9 +155,14 @@ Model read_exaone_moe(Fields& config) {
   form.n_kv_heads = 32;
   Model model = read_form(config, form);
   read_exaone4_windows(config, model);
-  set_mixture(model, read_sigmoid_mixture(config, model, {64, 8, 1, 1024, 1, 1, 2.5, true}),
-              read_sparse_layers(config, model, 1));
-  config.ignore({"is_moe_layer"});
+  const LayerRule sparse = read_sparse_layers(config, model, 1);
+  if (const nlohmann::json* again = config.array("is_moe_layer"))
+    for (std::size_t i = 0; i < model.layers.size(); ++i)
+      if (again->size() != model.layers.size() || (*again)[i] != sparse(static_cast<std::int64_t>(i)))
+        config.fail("is_moe_layer",
+                    fmt::format("for each of the {} layers whether it has experts, as the rest of the file says",
+                                model.layers.size()));
+  set_mixture(model, read_sigmoid_mixture(config, model, {64, 8, 1, 1024, 1, 1, 2.5, true}), sparse);
   return model;
 }
 
@@ -222,8 +227,9 @@ Model read_minimax_m2(Fields& config) {
     if (const std::string name = fmt::format("layernorm_{}_beta", of); config.number(name, 1.0) != 1.0)
       config.fail(name, "1");
   if (const nlohmann::json* types = config.array("attn_type_list"))
-    for (const nlohmann::json& type : *types)
-      if (type != 1) config.fail("attn_type_list", "1 for every layer: lightning attention is minimax's");
+    if (*types != nlohmann::json(model.layers.size(), 1))
+      config.fail("attn_type_list", fmt::format("1 for every one of the {} layers: lightning attention is minimax's",
+                                                model.layers.size()));
   // It has no dense feed-forward or expert for all; what predicts further tokens is left out.
   config.ignore({"mlp_intermediate_size", "shared_moe_mode", "mtp_transformer_layers", "use_mtp"});
   return model;
@@ -280,7 +286,7 @@ void name_ernie4_5_moe(FamilyNames& names) {
 std::vector<std::int64_t> read_each(Fields& config, Text name, std::int64_t fallback, std::size_t layers) {
   const nlohmann::json* found = config.value(name);
   if (found == nullptr || !found->is_array()) return std::vector(layers, config.size(name, fallback));
-  if (found->size() < layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
+  if (found->size() != layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
   std::vector<std::int64_t> each;
   for (std::size_t i = 0; i < layers; ++i) {
     if (!(*found)[i].is_number_integer() || (*found)[i] < 1) config.fail(name, "an array of whole numbers");
@@ -424,7 +430,6 @@ Model read_dbrx(Fields& config) {
                    "moe_loss_weight",
                    "moe_jitter_eps",
                    "initializer_range",
-                   "hidden_size",
                    "transformers_version",
                    "_name_or_path",
                    "architectures",
@@ -452,6 +457,8 @@ Model read_dbrx(Fields& config) {
   form.n_kv_heads = attention.size("kv_n_heads", 1);
   form.widening = 1;  // the experts' own width follows
   Model model = read_form(config, form);
+  experts.expect_size("hidden_size", model.d_model,
+                      fmt::format("{}, as {}", model.d_model, config.spelled("hidden_size")));
   Mixture mixture;
   mixture.expert = first_feed_forward(model);
   mixture.expert.d_ff = experts.size("ffn_hidden_size", 3584);

@@ -33,7 +33,7 @@ Model read_qwen3_vl_moe_text(Fields& config) {
   mixture.normalize = true;
   mixture.expert.d_ff = config.size("moe_intermediate_size", 1408);
   set_mixture(model, mixture, read_sparse_steps(config));
-  config.ignore({"norm_topk_prob"});  // always, in this family
+  config.expect_on("norm_topk_prob", "true: this family's experts have weights that sum to one");
   return model;
 }
 
@@ -65,8 +65,8 @@ Model read_glm4v_text(Fields& config) {
   form.rope.interleaved = true;
   form.n_kv_heads = 2;
   form.context = 32768;
-  form.attention_bias = true;  // whatever `attention_bias` says: queries, keys and values always have some
-  config.ignore({"attention_bias"});
+  form.attention_bias = true;
+  config.expect_on("attention_bias", "true: queries, keys and values have biases in this family");
   Model model = read_form(config, form);
   for_each<Attention>(model.layers, [](Attention& attention) { attention.output_bias = false; });
   return model;

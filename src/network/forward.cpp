@@ -526,6 +526,12 @@ bool any_hashed(const Model& model, const std::vector<LayerRange>& ranges) {
   return any;
 }
 
+// The width of what the router of that layer reads of the router before it; 0: nothing, or there is no such layer.
+std::int64_t chained_width(const Model& model, std::size_t layer) {
+  const Mixture* mixture = layer < model.layers.size() ? find<Mixture>(model.layers[layer]) : nullptr;
+  return mixture != nullptr && mixture->router_chained ? mixture->router_rank : 0;
+}
+
 // `joined`: of a predictor, whose stack this is; else null.
 Program write(const Model& model, const Workload& asked, const Norm* joined) {
   Program program;
@@ -568,6 +574,8 @@ Program write(const Model& model, const Workload& asked, const Norm* joined) {
     n.ids = ids;
   } else {
     x = receive(b, no_tensor, stream, layout.pipeline);
+    const std::int64_t of_routers = chained_width(model, ranges.front().first);
+    if (of_routers > 0) n.router_state = receive(b, no_tensor, {n.batch, n.tokens, of_routers}, layout.pipeline);
     // Layers whose experts the tokens themselves name read those wherever they are.
     if (any_hashed(model, ranges)) n.ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
   }
@@ -632,6 +640,7 @@ Program write(const Model& model, const Workload& asked, const Norm* joined) {
     b.end_repeat({{entering, x}});
   }
   if (!last_stage(layout)) {
+    if (chained_width(model, ranges.back().last) > 0) send(b, n.router_state, layout.pipeline);
     b.program().output = send(b, x, layout.pipeline);
     return b.finish();
   }

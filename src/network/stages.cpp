@@ -102,10 +102,10 @@ void check_pipeline(const Model& model, const Layout& layout) {
     });
     if (shares) refuse(model, "layers that share weights cannot be on several stages of a pipeline");
     for_each<Mixture>(layer, [&](const Mixture& m) {
-      if (m.router_chained)
+      if (m.router_chained && layout.virtual_stages > 1)
         refuse(model,
-               "routers that read what the router before them made cannot be on several stages of a pipeline; expected "
-               "a pipeline of 1");
+               "routers that read what the router before them made cannot be on virtual stages of a pipeline; expected "
+               "1 of these");
     });
   }
   if (find<CrossAttention>(model) != nullptr)

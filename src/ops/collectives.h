@@ -3,7 +3,8 @@
 //   all_gather      the parts of all ranks along one extent, on each of them   sends S·(n − 1)/n of the result's S
 //   reduce_scatter  of the sum over all ranks, each one's own part             sends S·(n − 1)/n of what is summed
 //   all_to_all      each rank's rows to the ranks that they are for            sends S·(n − 1)/n where all get as many
-//   send, receive   the residual stream from one stage of a pipeline to the next, and its gradient back
+//   send, receive   the residual stream from one stage of a pipeline to the next, with what chained routers made, and
+//                   its gradient back
 //   copy_to_group   x itself, where each rank goes on with a part of the work: its gradient is an all_reduce
 //   own_part        of what all ranks have, this one's part
 //   keep_alike      marks a parameter that all ranks of a group have, and of whose gradient each computes a part: these
