@@ -21,11 +21,12 @@ namespace reckon {
 
 namespace {
 
+bool is_plain(DType dtype) { return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16; }
+
 // `whole`: a table of whole numbers
 DType dtype_of(const TensorInfo& info, const TensorFile::File& file, bool whole) {
-  constexpr std::array plain{DType::float32, DType::float16, DType::bfloat16};
   if (whole && info.dtype == DType::int64) return info.dtype;
-  if (std::find(plain.begin(), plain.end(), info.dtype) == plain.end() && !is_quantised(info.dtype))
+  if (!is_plain(info.dtype) && !is_quantised(info.dtype))
     throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16, BF16 and the blocks of GGUF",
                             file.path.string(), info.name, encoding_of(info.dtype).stored_name));
   return info.dtype;
@@ -135,7 +136,8 @@ class WeightReader {
     return {base, dtype};
   }
 
-  // 8-bit floats times the scale of their block of rows and columns (128 × 128 in DeepSeek-V3), in float32.
+  // 8-bit floats times the scale of their block of rows and columns (128 × 128 in DeepSeek-V3), or the one scale of
+  // them all (Ministral 3), in float32.
   const std::byte* scaled(const TensorInfo& info) {
     const std::byte*& made = copies_[info.name];
     if (made != nullptr) return made;
@@ -145,21 +147,23 @@ class WeightReader {
       throw Error(
           fmt::format("{}: tensor '{}' is of type F8_E4M3, but there is no '{}' to scale it", where, info.name, name));
     const std::int64_t rows = info.shape[0], cols = info.shape[1];
-    const auto [high, wide] = fp8_block_;
-    const std::vector<std::int64_t> blocks{(rows - 1) / high + 1, (cols - 1) / wide + 1};
     const TensorInfo& scales = *found->second;
-    if (scales.shape != blocks || scales.dtype != DType::float32)
-      throw Error(fmt::format("{}: tensor '{}' is {} of type {}, expected {} of type F32", where, name,
-                              shape_text(scales.shape), encoding_of(scales.dtype).stored_name, shape_text(blocks)));
+    const bool one = scales.shape.empty();
+    const auto [high, wide] = one ? std::array{rows, cols} : fp8_block_;
+    const std::int64_t down = (rows - 1) / high + 1, across = (cols - 1) / wide + 1;
+    if ((!one && scales.shape != std::vector{down, across}) || !is_plain(scales.dtype))
+      throw Error(fmt::format(
+          "{}: tensor '{}' is {} of type {}, expected {} × {}, or a number, of type F32, F16 or BF16", where, name,
+          one ? "a number" : shape_text(scales.shape), encoding_of(scales.dtype).stored_name, down, across));
     std::vector<float> factors(static_cast<std::size_t>(scales.elements));
-    decode(encoding_of(DType::float32), file_.bytes_of(scales, weights_.files_), factors);
+    decode(encoding_of(scales.dtype), file_.bytes_of(scales, weights_.files_), factors);
     std::byte* const memory = own(row_bytes(DType::float32, rows * cols));
     auto* const values = reinterpret_cast<float*>(memory);
     const std::span<const std::byte> stored = file_.bytes_of(info, weights_.files_);
     encoding_of(info.dtype).decode(stored.data(), rows * cols, values);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < cols; ++c)
-        values[r * cols + c] *= factors[static_cast<std::size_t>(r / high * blocks[1] + c / wide)];
+        values[r * cols + c] *= factors[static_cast<std::size_t>(r / high * across + c / wide)];
     return made = memory;
   }
 
