@@ -142,6 +142,15 @@ TEST_F(QuantisedCheckpoint, ExpertsOfMxfp4RunAsTheNumbersThatTheyStandFor) {
   EXPECT_EQ(report.quantized.size(), 4u);
   EXPECT_EQ(report.types.at(DType::uint8).bytes, 2 * 3 * (64 * 64 + 64 * 32) * 17 / 32);
 
+  // Gates and what they gate alternate in the file: they too are kept in the order of kernels, as memory says.
+  const Json memory = json({"memory", path, "--target", "cpu"}), verified = json({"verify", path, "--tokens", "4"});
+  const std::int64_t copies = memory.value("interleaved_copies", std::int64_t{0});
+  EXPECT_EQ(copies, keeps_interleaved(DType::mxfp4, 32) ? report.types.at(DType::uint8).bytes : 0);
+  std::int64_t measured = 0;
+  for (const Json& check : verified["checks"])
+    if (check["name"] == "interleaved copies") measured = check["measured"];
+  EXPECT_EQ(measured, copies);
+
   packed.tensors.begin()->second.dtype = DType::float32;
   packed.tensors["model.layers.1.mlp.experts.down_proj_scales"] = {DType::uint8, {3, 64, 2}, std::string(384, 'x')};
   EXPECT_EQ(
@@ -260,15 +269,6 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsHaveTheBlocksOfTheirConfig) {
   }
 }
 
-// …by the config.json's word, where it has one: tensors of one method are called as those of another.
-TEST_F(QuantisedCheckpoint, OthersAreKnownByTheirConfig) {
-  using Stored = Checkpoint::Stored;
-  const std::string module = "model.layers.1.mlp.down_proj";
-  const std::pair<const char*, Stored> awq[] = {{".qweight", {DType::int32, {272, 20}, std::string(272 * 20 * 4, 'x')}},
-                                                {".qzeros", {DType::int32, {3, 20}, std::string(3 * 20 * 4, 'x')}},
-                                                {".scales", {DType::float16, {3, 160}, std::string(3 * 160 * 2, 'x')}}};
-  const std::pair<const char*, Stored> hqq[] = {{".W_q", {DType::uint8, {160, 136}, std::string(160 * 136, 'x')}},
-                                                {".meta", {DType::float16, {160}, std::string(160 * 2, 'x')}}};
 // Qwen3's have scales in BF16 or F16.
 TEST_F(QuantisedCheckpoint, EightBitFloatsHaveScalesOf16Bits) {
   Checkpoint packed = random_checkpoint(llama), plain = packed;
@@ -311,6 +311,15 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsHaveOneScaleWithoutBlocks) {
             inspect_file(load_model(path), read_tensor_file(path)).bytes);
 }
 
+// …by the config.json's word, where it has one: tensors of one method are called as those of another.
+TEST_F(QuantisedCheckpoint, OthersAreKnownByTheirConfig) {
+  using Stored = Checkpoint::Stored;
+  const std::string module = "model.layers.1.mlp.down_proj";
+  const std::pair<const char*, Stored> awq[] = {{".qweight", {DType::int32, {272, 20}, std::string(272 * 20 * 4, 'x')}},
+                                                {".qzeros", {DType::int32, {3, 20}, std::string(3 * 20 * 4, 'x')}},
+                                                {".scales", {DType::float16, {3, 160}, std::string(3 * 160 * 2, 'x')}}};
+  const std::pair<const char*, Stored> hqq[] = {{".W_q", {DType::uint8, {160, 136}, std::string(160 * 136, 'x')}},
+                                                {".meta", {DType::float16, {160}, std::string(160 * 2, 'x')}}};
   const std::pair<const char*, Stored> bytes[] = {{".weight", {DType::int8, {160, 272}, std::string(160 * 272, 'x')}},
                                                   {".weight_scales", {DType::float16, {160}, std::string(320, 'x')}}};
   const std::pair<const char*, Stored> nvfp4[] = {

@@ -169,8 +169,10 @@ class WeightReader {
 
   // gpt-oss' MXFP4: for every expert and output a row of bytes, two elements in each, and an exponent for every 32
   // elements. They become GGUF's blocks, which kernels read: the exponent, then the first 16 elements in the lower
-  // halves of 16 bytes and the others in the upper ones.
-  const std::byte* packed(const std::string& tensor, std::int64_t experts, std::int64_t outputs, std::int64_t inputs) {
+  // halves of 16 bytes and the others in the upper ones. Rows of matrices that alternate (gate and up) are taken apart,
+  // so that each has its own side by side.
+  const std::byte* packed(const std::string& tensor, std::int64_t experts, std::int64_t outputs, std::int64_t inputs,
+                          std::int64_t alternating) {
     const std::byte*& made = copies_[tensor];
     if (made != nullptr) return made;
     constexpr std::int64_t elements = 32, half = 16;
@@ -184,16 +186,22 @@ class WeightReader {
     };
     if (!by_name_.contains(tensor + "_scales"))
       throw Error(fmt::format("there is a tensor '{0}_blocks', but no '{0}_scales' to scale it", tensor));
-    const std::span<const std::byte> pairs = part("_blocks", {experts, outputs, inputs / elements, half});
-    const std::span<const std::byte> exponents = part("_scales", {experts, outputs, inputs / elements});
+    const std::int64_t blocks = inputs / elements;  // of a row
+    const std::span<const std::byte> pairs = part("_blocks", {experts, outputs, blocks, half});
+    const std::span<const std::byte> exponents = part("_scales", {experts, outputs, blocks});
     std::byte* const memory = own(row_bytes(DType::mxfp4, experts * outputs * inputs));
     std::byte* to = memory;
-    for (std::size_t block = 0; block < exponents.size(); ++block) {
-      const std::byte* from = pairs.data() + block * half;
-      const auto element = [&](std::int64_t i) { return from[i / 2] >> (i % 2 * 4) & std::byte{15}; };
-      *to++ = exponents[block];
-      for (std::int64_t i = 0; i < half; ++i) *to++ = element(i) | element(i + half) << 4;
-    }
+    const auto add_row = [&](std::int64_t row) {
+      for (std::int64_t block = row * blocks; block < (row + 1) * blocks; ++block) {
+        const std::byte* from = pairs.data() + block * half;
+        const auto element = [&](std::int64_t i) { return from[i / 2] >> (i % 2 * 4) & std::byte{15}; };
+        *to++ = exponents[static_cast<std::size_t>(block)];
+        for (std::int64_t i = 0; i < half; ++i) *to++ = element(i) | element(i + half) << 4;
+      }
+    };
+    for (std::int64_t e = 0; e < experts; ++e)
+      for (std::int64_t first = 0; first < alternating; ++first)
+        for (std::int64_t output = first; output < outputs; output += alternating) add_row(e * outputs + output);
     return made = memory;
   }
 
@@ -203,11 +211,12 @@ class WeightReader {
     if (parameter.shape.size() != 3)
       throw Error(fmt::format("tensor '{}' is in blocks of MXFP4, expected them of experts alone", view.tensor));
     const std::int64_t experts = parameter.shape[0], rows = parameter.shape[1], cols = parameter.shape[2];
-    const std::int64_t outputs = view.axes.back().stride, of_expert = outputs * cols;
-    const std::byte* base = packed(view.tensor, experts, outputs, cols);
+    const std::int64_t outputs = view.axes.back().stride, alternating = view.axes[1].stride;
+    const std::byte* base = packed(view.tensor, experts, outputs, cols, alternating);
+    const std::int64_t first = view.offset % alternating * (outputs / alternating) + view.offset / alternating;
     for (std::int64_t e = 0; e < experts; ++e)
-      data.matrices.push_back({base + row_bytes(DType::mxfp4, e * of_expert + view.offset * cols), DType::mxfp4, rows,
-                               cols, view.axes[1].stride * cols, 1, 0, 0});
+      data.matrices.push_back(
+          {base + row_bytes(DType::mxfp4, (e * outputs + first) * cols), DType::mxfp4, rows, cols, cols, 1, 0, 0});
   }
 
   // Of a tensor whose elements lie across the borders that they should begin at, as in files whose header has any
