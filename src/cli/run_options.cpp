@@ -147,6 +147,9 @@ Weights weights_to_run(const RunOptions& options, const Model& model, std::int64
   if (!options.random) {
     if (options.device == Device::cpu)
       check_fits(model, run_on_cpu(options, model, tokens), available_memory(), beside);
+    else
+      check_memory("the weights of " + model.name + ", of 8 bytes each on the reference,",
+                   weight_bytes(count(model, workload_of(Phase::decode)), DType::float64), available_memory());
     return Weights::load(model, locate_weights(options.model));
   }
   try {

@@ -68,7 +68,10 @@ class WeightReader {
   WeightReader(const Model& model, const std::filesystem::path& path) : file_(read_tensor_file(path)) {
     check(model, path);
     weights_.files_ = file_.map();
-    for (const MappedFile& file : weights_.files_) file.expect_all();
+    std::int64_t all = 0;
+    for (const MappedFile& file : weights_.files_) all += std::ssize(file.bytes());
+    if (all <= available_memory())  // else what is read first would be dropped before it is used
+      for (const MappedFile& file : weights_.files_) file.expect_all();
     for (const TensorInfo& info : file_.tensors) by_name_[info.name] = &info;
     const StoredLayout layout = stored_layout(model, file_);
     for (const StoredParameter& parameter : layout.parameters) read(parameter, true);
