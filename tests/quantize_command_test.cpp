@@ -541,6 +541,14 @@ TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {
   const fs::path stories = fs::path(project_folder()) / "../shared/data/stories260K";
   if (fs::exists(stories))  // whose tokenizer puts <s> before any text, also before none
     expect_complaint({"quantize", stories.string(), "--to", "q4_0", "--calibrate", "/dev/null", "--out", out("t.gguf")},
+
+  // Of the 256 ids of both models, the likeliest are some that only fill the vocabulary up.
+  std::ofstream(folder_ / "text") << "abca";
+  const Json best = json({"score", one, out("text"), "--against", two})["divergence"]["worst"][0]["best"];
+  ASSERT_GT(best, 4);
+  const std::string shown = run({"score", one, out("text"), "--against", two}).out;
+  EXPECT_NE(shown.find(" 1 'b' "), std::string::npos) << shown;
+  EXPECT_NE(shown.find(fmt::format(" {} ", best.get<int>())), std::string::npos) << shown;
                      2, "'/dev/null' is empty; expected a text to calibrate with");
   expect_complaint({"quantize", model, "--to", "Q4_K_M", "--out", out("t.gguf")}, 2,
                    "--to has 'Q4_K_M', which in llama.cpp is a mix of encodings; expected q4_k for all matrices, or "
