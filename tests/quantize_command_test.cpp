@@ -245,6 +245,25 @@ TEST_F(QuantizeProgram, AFolderOfAFileWhoseTokensAreNoTextHasNoTokenizer) {
   EXPECT_TRUE(json({"count", folder})["file"]["complete"]);
 }
 
+// As a text of tokenizer_config.json, or, as newer folders have it, in a file of its own, which goes before.
+TEST_F(QuantizeProgram, AChatTemplateGoesAlong) {
+  const std::string one = out("one"), file = out("t.gguf"), back = out("back"), copy = out("copy");
+  const auto in_file = [&] {
+    quantize({one, "--to", "q8_0", "--out", file});
+    return read_tensor_file(file).files.front().pairs.value("tokenizer.chat_template", "");
+  };
+  quantize({out("config.json"), "--random", "1", "--out", one});
+  EXPECT_EQ(in_file(), "");
+  std::ofstream(folder_ / "one" / "tokenizer_config.json") << R"({"chat_template": "{{ old }}"})";
+  EXPECT_EQ(in_file(), "{{ old }}");
+  std::ofstream(folder_ / "one" / "chat_template.jinja") << "{{ new }}\n";
+  EXPECT_EQ(in_file(), "{{ new }}\n");
+  quantize({file, "--out", back});
+  EXPECT_EQ(text_of(folder_ / "back" / "chat_template.jinja"), "{{ new }}\n");
+  quantize({one, "--to", "bf16", "--out", copy});
+  EXPECT_EQ(text_of(folder_ / "copy" / "chat_template.jinja"), "{{ new }}\n");
+}
+
 TEST_F(QuantizeProgram, ReportsEveryTensor) {
   const Json report = quantize({out("config.json"), "--random", "1", "--to", "q4_0", "--out", out("t.gguf")});
   std::int64_t bytes = 0, elements = 0;
@@ -522,6 +541,14 @@ TEST_F(QuantizeProgram, ModelsWhoseIdsStandForOtherTokensAreNotComparable) {
                      "token 1 is 'b' in " + one + " and 'c' in " + two + "; expected one vocabulary of both");
   write_tokenizer(two, {{"a", 0}, {"b", 1}, {"c", 2}});  // one token fewer
   EXPECT_GT(json({"score", one, "--ids", "0,1,2,0", "--against", two})["divergence"]["mean"], 0.0);
+
+  // Of the 256 ids of both models, the likeliest are some that only fill the vocabulary up.
+  std::ofstream(folder_ / "text") << "abca";
+  const Json best = json({"score", one, out("text"), "--against", two})["divergence"]["worst"][0]["best"];
+  ASSERT_GT(best, 4);
+  const std::string shown = run({"score", one, out("text"), "--against", two}).out;
+  EXPECT_NE(shown.find(" 1 'b' "), std::string::npos) << shown;
+  EXPECT_NE(shown.find(fmt::format(" {} ", best.get<int>())), std::string::npos) << shown;
 }
 
 TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {
@@ -541,14 +568,6 @@ TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {
   const fs::path stories = fs::path(project_folder()) / "../shared/data/stories260K";
   if (fs::exists(stories))  // whose tokenizer puts <s> before any text, also before none
     expect_complaint({"quantize", stories.string(), "--to", "q4_0", "--calibrate", "/dev/null", "--out", out("t.gguf")},
-
-  // Of the 256 ids of both models, the likeliest are some that only fill the vocabulary up.
-  std::ofstream(folder_ / "text") << "abca";
-  const Json best = json({"score", one, out("text"), "--against", two})["divergence"]["worst"][0]["best"];
-  ASSERT_GT(best, 4);
-  const std::string shown = run({"score", one, out("text"), "--against", two}).out;
-  EXPECT_NE(shown.find(" 1 'b' "), std::string::npos) << shown;
-  EXPECT_NE(shown.find(fmt::format(" {} ", best.get<int>())), std::string::npos) << shown;
                      2, "'/dev/null' is empty; expected a text to calibrate with");
   expect_complaint({"quantize", model, "--to", "Q4_K_M", "--out", out("t.gguf")}, 2,
                    "--to has 'Q4_K_M', which in llama.cpp is a mix of encodings; expected q4_k for all matrices, or "
