@@ -245,6 +245,35 @@ TEST_F(QuantizeProgram, AFolderOfAFileWhoseTokensAreNoTextHasNoTokenizer) {
   EXPECT_TRUE(json({"count", folder})["file"]["complete"]);
 }
 
+TEST_F(QuantizeProgram, AConfigThatAFileCarriesAndThatSaysNothingIsPassedOver) {
+  const std::string file = out("t.gguf");
+  const auto written = [&](const std::string& carried, const std::string& folder) {
+    GgufOfFolder made(tiny + "llama-gqa");
+    if (!carried.empty()) made.fixture.pair("reckon.config", carried);
+    std::ofstream(file, std::ios::binary) << made.file();
+    quantize({file, "--out", out(folder)});
+    return Json::parse(text_of(folder_ / folder / "config.json"));
+  };
+  const Json plain = written("", "plain");
+  EXPECT_EQ(plain["model_type"], "llama");
+  for (const char* carried : {"1", "[]", "{", "{}", R"({"model_type": "novel"})"})
+    EXPECT_EQ(written(carried, "folder"), plain) << carried;
+}
+
+// Mistral's windows, but biases, which its config.json has no field for.
+TEST_F(QuantizeProgram, ANetworkThatAConfigCannotSayIsRefused) {
+  GgufOfFolder made(tiny + "llama-bias");
+  made.fixture.pair("llama.attention.sliding_window", 16u);
+  const std::string file = out("t.gguf");
+  std::ofstream(file, std::ios::binary) << made.file();
+  expect_complaint({"quantize", file, "--out", out("folder")}, 1,
+                   file +
+                       " has something that a config.json of type mistral cannot say; a name that ends in .gguf as "
+                       "--out keeps it");
+  EXPECT_FALSE(fs::exists(folder_ / "folder"));
+  EXPECT_EQ(run({"quantize", file, "--to", "q8_0", "--out", out("t2.gguf")}).code, 0);
+}
+
 // As a text of tokenizer_config.json, or, as newer folders have it, in a file of its own, which goes before.
 TEST_F(QuantizeProgram, AChatTemplateGoesAlong) {
   const std::string one = out("one"), file = out("t.gguf"), back = out("back"), copy = out("copy");
