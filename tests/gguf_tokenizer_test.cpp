@@ -182,6 +182,7 @@ TEST(GgufTokenizer, SaysWhatIsWrong) {
     std::string error;
   } cases[] = {
       {"model", nullptr, "x.gguf: there is no tokenizer in this file"},
+      {"model", "none", "x.gguf: there is no tokenizer in this file"},
       {"model", "t5", at + "model is 't5'; expected gpt2 or llama"},
       {"tokens", nullptr, at + "tokens is missing; expected an array of strings"},
       {"tokens", Json::array({1, 2}), at + "tokens is an array of 2; expected an array of strings"},

@@ -165,6 +165,10 @@ TEST(Fit, RefusesAModelThatTakesMoreThanThereIsAndSaysWhichEncodingWouldNot) {
   EXPECT_NE(refusal(gpt2, run, needed - 1).find("gpt2 takes " + binary_bytes(needed)), std::string::npos)
       << refusal(gpt2, run, needed - 1);
   EXPECT_NE(refusal(gpt2, run, needed - 1).find("in bfloat16 it would take"), std::string::npos);
+  // So are copies that kernels keep of the weights; another encoding is a GGUF file's, which is mapped.
+  const RunOnCpu twice{nullptr, 1024, DType::float32, weights};
+  EXPECT_EQ(bytes_to_run(gpt2, twice), needed + weights);
+  EXPECT_NE(refusal(gpt2, twice, needed).find("; in bfloat16 it would take"), std::string::npos);
   // What another model takes is not there for this one.
   EXPECT_EQ(refusal(gpt2, run, 2 * needed, needed), "");
   EXPECT_NE(refusal(gpt2, run, 2 * needed - 1, needed)

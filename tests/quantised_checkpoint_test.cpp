@@ -5,10 +5,13 @@
 #include <reckon/reckon.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <random>
 
+#include "backend/interleaved.h"
+#include "files/encoding.h"
 #include "files/safetensors.h"
 #include "model/file_report.h"
 #include "model/read.h"
@@ -139,6 +142,15 @@ TEST_F(QuantisedCheckpoint, ExpertsOfMxfp4RunAsTheNumbersThatTheyStandFor) {
   EXPECT_EQ(report.quantized.size(), 4u);
   EXPECT_EQ(report.types.at(DType::uint8).bytes, 2 * 3 * (64 * 64 + 64 * 32) * 17 / 32);
 
+  // Gates and what they gate alternate in the file: they too are kept in the order of kernels, as memory says.
+  const Json memory = json({"memory", path, "--target", "cpu"}), verified = json({"verify", path, "--tokens", "4"});
+  const std::int64_t copies = memory.value("interleaved_copies", std::int64_t{0});
+  EXPECT_EQ(copies, keeps_interleaved(DType::mxfp4, 32) ? report.types.at(DType::uint8).bytes : 0);
+  std::int64_t measured = 0;
+  for (const Json& check : verified["checks"])
+    if (check["name"] == "interleaved copies") measured = check["measured"];
+  EXPECT_EQ(measured, copies);
+
   packed.tensors.begin()->second.dtype = DType::float32;
   packed.tensors["model.layers.1.mlp.experts.down_proj_scales"] = {DType::uint8, {3, 64, 2}, std::string(384, 'x')};
   EXPECT_EQ(
@@ -158,7 +170,7 @@ void scale_blocks(std::int64_t high, std::int64_t wide, Checkpoint& packed, Chec
                        down = (rows - 1) / high + 1;
     std::string bytes(static_cast<std::size_t>(rows * cols), '\0');
     std::vector<float> scales(static_cast<std::size_t>(down * across)), values;
-    for (float& scale : scales) scale = 0.001f * static_cast<float>(1 + random() % 9);
+    for (float& scale : scales) scale = 0x1p-10f * static_cast<float>(1 + random() % 9);  // exact in 16 bits, too
     for (char& byte : bytes) {
       do byte = static_cast<char>(random());
       while ((byte & 0x7F) == 0x7F);  // a NaN
@@ -212,7 +224,7 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
   packed.set(first + "_scale_inv", {1, 1}, {1});
   EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "worse")); }),
             (folder_ / "worse/model.safetensors").string() + ": tensor '" + first +
-                "_scale_inv' is 1 × 1 of type F32, expected 2 × 3 of type F32");
+                "_scale_inv' is 1 × 1 of type F32, expected 2 × 3, or a number, of type F32, F16 or BF16");
   packed.tensors[first] = {DType::float8_e4m3, {2, 2}, "four"};
   EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "small")); }),
             (folder_ / "small").string() + ": tensor '" + first + "' is 2 × 2, expected 160 × 272");
@@ -246,7 +258,7 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsHaveTheBlocksOfTheirConfig) {
   EXPECT_EQ(error_of([&] { LoadedModel::open(path); }),
             path +
                 "/model.safetensors: tensor 'model.layers.0.self_attn.q_proj.weight_scale_inv' is 2 × 2 of type F32, "
-                "expected 3 × 3 of type F32");
+                "expected 3 × 3, or a number, of type F32, F16 or BF16");
   for (const char* bad :
        {"[128]", "[128, 0]", "[128, -1]", "[128, 64.5]", "[128, 128, 128]", "\"128\"", "[64, 1e30]"}) {
     packed.config["quantization_config"]["weight_block_size"] = nlohmann::json::parse(bad);
@@ -255,6 +267,48 @@ TEST_F(QuantisedCheckpoint, EightBitFloatsHaveTheBlocksOfTheirConfig) {
     expect_complaint({"count", path}, 1, expected);
     expect_complaint({"logits", path, "--ids", "1,2"}, 1, expected);
   }
+}
+
+// Qwen3's have scales in BF16 or F16.
+TEST_F(QuantisedCheckpoint, EightBitFloatsHaveScalesOf16Bits) {
+  Checkpoint packed = random_checkpoint(llama), plain = packed;
+  scale_blocks(128, 128, packed, plain);
+  const std::vector<float> expected = logits_of(plain.write(folder_ / "plain"), Device::cpu);
+  const Checkpoint wide = packed;
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    for (const auto& [name, tensor] : wide.tensors) {
+      if (!name.ends_with("_scale_inv")) continue;
+      std::vector<float> scales(tensor.bytes.size() / sizeof(float));
+      std::memcpy(scales.data(), tensor.bytes.data(), tensor.bytes.size());
+      Checkpoint::Stored& narrow = packed.tensors[name];
+      narrow = {dtype, tensor.shape, std::string(2 * scales.size(), '\0')};
+      encoding_of(dtype).encode(scales.data(), std::ssize(scales), reinterpret_cast<std::byte*>(narrow.bytes.data()));
+    }
+    EXPECT_EQ(logits_of(packed.write(folder_ / "packed"), Device::cpu), expected);
+  }
+  const std::string name = "model.layers.0.mlp.down_proj.weight_scale_inv";
+  packed.tensors[name] = {DType::int32, {2, 3}, std::string(24, 'x')};
+  EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "bad")); }),
+            (folder_ / "bad/model.safetensors").string() + ": tensor '" + name +
+                "' is 2 × 3 of type I32, expected 2 × 3, or a number, of type F32, F16 or BF16");
+}
+
+// As transformers' FP8Linear has it where weight_block_size is null, with another for activations (Ministral 3).
+TEST_F(QuantisedCheckpoint, EightBitFloatsHaveOneScaleWithoutBlocks) {
+  Checkpoint packed = random_checkpoint(llama), plain = packed;
+  scale_blocks(1024, 1024, packed, plain);
+  packed.config["quantization_config"] = {
+      {"quant_method", "fp8"}, {"activation_scheme", "static"}, {"weight_block_size", nullptr}};
+  const std::map<std::string, Checkpoint::Stored> before = packed.tensors;
+  for (const auto& [name, tensor] : before) {
+    if (!name.ends_with(".weight_scale_inv")) continue;
+    packed.tensors[name].shape = {};
+    packed.set(name.substr(0, name.rfind('.')) + ".activation_scale", {}, {0.5f});
+  }
+  const std::string path = packed.write(folder_ / "packed"), other = plain.write(folder_ / "plain");
+  EXPECT_EQ(logits_of(path, Device::cpu), logits_of(other, Device::cpu));
+  EXPECT_EQ(json({"count", path})["weights_in_file"]["bytes"],
+            inspect_file(load_model(path), read_tensor_file(path)).bytes);
 }
 
 // …by the config.json's word, where it has one: tensors of one method are called as those of another.

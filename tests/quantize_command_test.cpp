@@ -245,6 +245,54 @@ TEST_F(QuantizeProgram, AFolderOfAFileWhoseTokensAreNoTextHasNoTokenizer) {
   EXPECT_TRUE(json({"count", folder})["file"]["complete"]);
 }
 
+TEST_F(QuantizeProgram, AConfigThatAFileCarriesAndThatSaysNothingIsPassedOver) {
+  const std::string file = out("t.gguf");
+  const auto written = [&](const std::string& carried, const std::string& folder) {
+    GgufOfFolder made(tiny + "llama-gqa");
+    if (!carried.empty()) made.fixture.pair("reckon.config", carried);
+    std::ofstream(file, std::ios::binary) << made.file();
+    quantize({file, "--out", out(folder)});
+    return Json::parse(text_of(folder_ / folder / "config.json"));
+  };
+  const Json plain = written("", "plain");
+  EXPECT_EQ(plain["model_type"], "llama");
+  for (const char* carried : {"1", "[]", "{", "{}", R"({"model_type": "novel"})"})
+    EXPECT_EQ(written(carried, "folder"), plain) << carried;
+}
+
+// Mistral's windows, but biases, which its config.json has no field for.
+TEST_F(QuantizeProgram, ANetworkThatAConfigCannotSayIsRefused) {
+  GgufOfFolder made(tiny + "llama-bias");
+  made.fixture.pair("llama.attention.sliding_window", 16u);
+  const std::string file = out("t.gguf");
+  std::ofstream(file, std::ios::binary) << made.file();
+  expect_complaint({"quantize", file, "--out", out("folder")}, 1,
+                   file +
+                       " has something that a config.json of type mistral cannot say; a name that ends in .gguf as "
+                       "--out keeps it");
+  EXPECT_FALSE(fs::exists(folder_ / "folder"));
+  EXPECT_EQ(run({"quantize", file, "--to", "q8_0", "--out", out("t2.gguf")}).code, 0);
+}
+
+// As a text of tokenizer_config.json, or, as newer folders have it, in a file of its own, which goes before.
+TEST_F(QuantizeProgram, AChatTemplateGoesAlong) {
+  const std::string one = out("one"), file = out("t.gguf"), back = out("back"), copy = out("copy");
+  const auto in_file = [&] {
+    quantize({one, "--to", "q8_0", "--out", file});
+    return read_tensor_file(file).files.front().pairs.value("tokenizer.chat_template", "");
+  };
+  quantize({out("config.json"), "--random", "1", "--out", one});
+  EXPECT_EQ(in_file(), "");
+  std::ofstream(folder_ / "one" / "tokenizer_config.json") << R"({"chat_template": "{{ old }}"})";
+  EXPECT_EQ(in_file(), "{{ old }}");
+  std::ofstream(folder_ / "one" / "chat_template.jinja") << "{{ new }}\n";
+  EXPECT_EQ(in_file(), "{{ new }}\n");
+  quantize({file, "--out", back});
+  EXPECT_EQ(text_of(folder_ / "back" / "chat_template.jinja"), "{{ new }}\n");
+  quantize({one, "--to", "bf16", "--out", copy});
+  EXPECT_EQ(text_of(folder_ / "copy" / "chat_template.jinja"), "{{ new }}\n");
+}
+
 TEST_F(QuantizeProgram, ReportsEveryTensor) {
   const Json report = quantize({out("config.json"), "--random", "1", "--to", "q4_0", "--out", out("t.gguf")});
   std::int64_t bytes = 0, elements = 0;
@@ -522,6 +570,14 @@ TEST_F(QuantizeProgram, ModelsWhoseIdsStandForOtherTokensAreNotComparable) {
                      "token 1 is 'b' in " + one + " and 'c' in " + two + "; expected one vocabulary of both");
   write_tokenizer(two, {{"a", 0}, {"b", 1}, {"c", 2}});  // one token fewer
   EXPECT_GT(json({"score", one, "--ids", "0,1,2,0", "--against", two})["divergence"]["mean"], 0.0);
+
+  // Of the 256 ids of both models, the likeliest are some that only fill the vocabulary up.
+  std::ofstream(folder_ / "text") << "abca";
+  const Json best = json({"score", one, out("text"), "--against", two})["divergence"]["worst"][0]["best"];
+  ASSERT_GT(best, 4);
+  const std::string shown = run({"score", one, out("text"), "--against", two}).out;
+  EXPECT_NE(shown.find(" 1 'b' "), std::string::npos) << shown;
+  EXPECT_NE(shown.find(fmt::format(" {} ", best.get<int>())), std::string::npos) << shown;
 }
 
 TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {

@@ -73,6 +73,15 @@ TEST_F(RunText, AScoreIsThatOfADirectComputation) {
   EXPECT_NEAR(scored["bits_per_byte"].get<double>(), nll / n / std::numbers::ln2, 1e-5);
 }
 
+TEST_F(RunText, ShowsTheSpacesOfTokensWhereModelsAreFarthestApart) {
+  if (!fs::exists(stories)) GTEST_SKIP() << "no model with a tokenizer of SentencePiece";
+  const std::string text = file("text", "Once upon a time");
+  const std::string shown = run({"score", stories.string(), text, "--against", stories.string()}).out;
+  for (const char* token :
+       {" 403 ' Once' ", " 407 ' upon' ", " 261 ' a' ", " 378 ' time' "})  // as its tokenizer.json has them
+    EXPECT_NE(shown.find(token), std::string::npos) << shown;
+}
+
 TEST_F(RunText, OpensWhatItScoresAgainstBeforeTheModelIsLoaded) {
   fs::copy(tiny + "gpt2", folder_ / "broken");
   fs::resize_file(folder_ / "broken" / "model.safetensors", 100);

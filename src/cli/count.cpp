@@ -52,7 +52,8 @@ void add_count(CLI::App& program) {
                   "  reckon count mixtral-8x7b --phase decode --past 4k --by layer\n"
                   "  reckon count deepseek-v3 --d-expert 1k --phase decode --batch 64 --precision float32\n"
                   "  reckon count gpt3-175b --convention palm --train-tokens 300B\n"
-                  "  reckon count ./folder-with-config-and-weights --format json");
+                  "  reckon count ./folder-with-config-and-weights --format json\n"
+                  "  reckon count model-Q4_K_M.gguf");
   add_model(command, asked->model);
   add_choice(command, "--by", asked->view.by, "what a row stands for (component)",
              {{"component", By::component}, {"layer", By::layer}, {"tensor", By::tensor}, {"op", By::op}});

@@ -293,6 +293,7 @@ void add_generate(CLI::App& program) {
                   "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
                   "  reckon generate ./model \"Once upon a time\" --beams 4 --best 3\n"
                   "  reckon generate ./model --prompts prompts.txt --tokens 64 --format json\n"
+                  "  reckon generate model-Q4_K_M.gguf \"Once upon a time\" --cache q8_0\n"
                   "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json");
   add_run(command, asked->run);
   CLI::Option& prompt = *command.add_option(

@@ -186,6 +186,7 @@ void add_memory(CLI::App& program) {
       "  reckon memory gpt2 --phase train --batch 32 --recompute selective --svg step.svg\n"
       "  reckon memory deepseek-v3 --phase decode --context 32k --cache float8_e4m3 --precision float8_e4m3\n"
       "  reckon memory llama-3.1-8b --phase train --optimizer adam8bit --gradients float32 --by tensor\n"
+      "  reckon memory model-Q4_K_M.gguf --target cpu --cache q8_0 --context 32k\n"
       "  reckon memory llama-3.1-8b --batch 1..256 --context 1k..128k --on h100\n\n"
       "When decoding, --context is the length of the cache with the new token (--past: without it). One or\n"
       "two options that take N may be ranges: A..B doubles, A..B:STEP adds.");

@@ -41,7 +41,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t calibration_tokens = 1 << 14, calibration_window = 512;
-constexpr std::int64_t table_tokens = 1 << 12;  // that are scored for each row
+constexpr std::int64_t table_tokens = 1 << 12;                    // that are scored for each row
+constexpr std::uint64_t largest_beside = std::uint64_t{1} << 30;  // bytes of a file beside the weights
+constexpr const char *chat_template_key = "tokenizer.chat_template", *chat_template_name = "chat_template.jinja";
 
 struct QuantizeOptions {
   RunOptions run;
@@ -243,8 +245,8 @@ std::vector<GgufPair> tokenizer_pairs(const QuantizeOptions& asked, const Model&
 // Of the files beside the weights, those that say how to use the model.
 void copy_beside(const fs::path& from, const fs::path& to) {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json",
-                           "merges.txt", "generation_config.json"})
-    if (fs::is_regular_file(from / name)) atomic_write(to / name, read_text(from / name, std::uint64_t{1} << 30));
+                           "merges.txt", "generation_config.json", chat_template_name})
+    if (fs::is_regular_file(from / name)) atomic_write(to / name, read_text(from / name, largest_beside));
 }
 
 // The tokenizer of a GGUF file as a tokenizer.json; empty where there is none that can be read, and a note says so.
@@ -274,7 +276,7 @@ std::vector<WrittenTensor> write_folder(const QuantizeOptions& asked, const Load
   FolderForm form{loaded.model(), load_described(asked.run.model).config};
   nlohmann::ordered_json ids;
   std::optional<DType> vectors;
-  std::string tokenizer;
+  std::string tokenizer, chat;
   if (from_gguf) {
     const TensorFile source = read_tensor_file(location.weights);
     const nlohmann::json& pairs = source.files.front().pairs;
@@ -282,6 +284,8 @@ std::vector<WrittenTensor> write_folder(const QuantizeOptions& asked, const Load
     vectors = type_of_vectors(pairs);
     ids = boundary_ids(asked.run.model);
     tokenizer = tokenizer_json(asked);
+    if (const auto found = pairs.find(chat_template_key); found != pairs.end() && found->is_string())
+      chat = found->get<std::string>();
     for (const auto& [key, value] : ids.items())
       if (!form.config.contains(key)) form.config[key] = value;
   }
@@ -295,19 +299,23 @@ std::vector<WrittenTensor> write_folder(const QuantizeOptions& asked, const Load
       [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
   const fs::path folder = asked.out;
   if (!tokenizer.empty()) atomic_write(folder / "tokenizer.json", tokenizer);
+  if (!chat.empty()) atomic_write(folder / chat_template_name, chat);
   if (!ids.empty()) atomic_write(folder / "generation_config.json", ids.dump(2) + "\n");
   if (!from_gguf && !location.folder.empty()) copy_beside(location.folder, folder);
   return written;
 }
 
-// What converters take from there, as a text.
+// What converters take from there, as a text: a file of its own goes before.
 std::optional<GgufPair> chat_template(const fs::path& folder) {
+  if (folder.empty()) return std::nullopt;
+  if (const fs::path own = folder / chat_template_name; fs::is_regular_file(own))
+    return gguf_pair(chat_template_key, read_text(own, largest_beside));
   const fs::path file = folder / "tokenizer_config.json";
-  if (folder.empty() || !fs::is_regular_file(file)) return std::nullopt;
+  if (!fs::is_regular_file(file)) return std::nullopt;
   const auto config = read_json_file(file, file.string(), "a tokenizer_config.json");
   const auto found = config.find("chat_template");
   if (found == config.end() || !found->is_string()) return std::nullopt;
-  return gguf_pair("tokenizer.chat_template", found->get<std::string>());
+  return gguf_pair(chat_template_key, found->get<std::string>());
 }
 
 // The config.json that the pairs carry becomes that of these types.
@@ -504,7 +512,7 @@ void add_quantize(CLI::App& program) {
           "--to", asked->to,
           fmt::format("the encoding of matrices, or several to choose from: {}; also f32, f16, bf16 (as they are)",
                       fmt::join(encoding_words(), " ")))
-      ->type_name("q4_k,…");
+      ->type_name("q4_k,q6_k");
   command.add_option("--out", asked->out, "the file, whose name ends in .gguf, or a folder for safetensors")
       ->type_name("FILE|FOLDER");
   command.add_option("--calibrate", asked->calibrate, "a text: what its tokens use most stays most exact")

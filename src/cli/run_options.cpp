@@ -13,8 +13,12 @@
 #include <string_view>
 
 #include "backend/backend.h"
+#include "backend/interleaved.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "files/checked.h"
+#include "files/encoding.h"
+#include "files/gguf.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -110,8 +114,26 @@ Model model_to_run(const RunOptions& options) {
 
 namespace {
 
+// Of a folder: its blocks are reordered when they are loaded, so that the copies which kernels keep of them lie beside
+// memory, not beside a mapped file.
+std::int64_t copies_beside_memory(const Model& model, const std::filesystem::path& path, const ParameterTypes& types) {
+  if (is_gguf(path)) return 0;
+  std::int64_t bytes = 0;
+  for (const StoredParameter& parameter : stored_layout(model, read_tensor_file(path)).parameters) {
+    const auto found = types.find(parameter.key);
+    if (found == types.end() || !is_quantised(found->second) || parameter.shape.size() < 2) continue;
+    if (!keeps_interleaved(found->second, parameter.shape[parameter.shape.size() - 2])) continue;
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : parameter.shape) elements = checked_multiply(elements, extent, "a parameter");
+    bytes = checked_add(bytes, row_bytes(found->second, elements), "the copies of weights");
+  }
+  return bytes;
+}
+
 RunOnCpu run_on_cpu(const RunOptions& options, const Model& model, std::int64_t tokens) {
-  return {runnable_types(model, locate_weights(options.model)), tokens, options.cache.value_or(DType::float32)};
+  const std::filesystem::path path = locate_weights(options.model);
+  const auto types = runnable_types(model, path);
+  return {types, tokens, options.cache.value_or(DType::float32), copies_beside_memory(model, path, *types)};
 }
 
 }  // namespace
@@ -125,6 +147,9 @@ Weights weights_to_run(const RunOptions& options, const Model& model, std::int64
   if (!options.random) {
     if (options.device == Device::cpu)
       check_fits(model, run_on_cpu(options, model, tokens), available_memory(), beside);
+    else
+      check_memory("the weights of " + model.name + ", of 8 bytes each on the reference,",
+                   weight_bytes(count(model, workload_of(Phase::decode)), DType::float64), available_memory());
     return Weights::load(model, locate_weights(options.model));
   }
   try {

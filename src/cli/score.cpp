@@ -36,9 +36,12 @@ struct Text {
   std::optional<Tokenizer> tokenizer;  // none where only ids are known
   std::int64_t bytes = 0;
 
+  // Nothing for ids that only fill the model's vocabulary up.
   std::function<std::string(std::int32_t)> piece() const {
     if (!tokenizer) return {};
-    return [this](std::int32_t id) { return tokenizer->decode(std::span(&id, 1), true); };
+    return [this](std::int32_t id) {
+      return static_cast<std::size_t>(id) < tokenizer->size() ? std::string(tokenizer->bytes(id)) : "";
+    };
   }
 
   // What the scored tokens stand for. Nothing predicts the first token; where it is one that the tokenizer adds, <s>

@@ -150,6 +150,7 @@ void add_verify(CLI::App& program) {
       "  reckon verify mini-gpt --train\n"
       "  reckon verify mini-gpt --time --tolerance 15%\n"
       "  reckon verify ./model --against reference\n"
+      "  reckon verify model-Q4_K_M.gguf --cache q8_0\n"
       "  reckon verify mini-gpt --random 1 --device reference\n"
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
       "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");

@@ -392,17 +392,28 @@ bool same_network(Model a, Model b) {
 
 FolderForm folder_form(const Model& model, const nlohmann::ordered_json& config, const nlohmann::json& pairs) {
   const auto carried = pairs.find(config_key);
-  if (carried != pairs.end() && carried->is_string()) {
-    const auto own = nlohmann::ordered_json::parse(carried->get_ref<const std::string&>(), nullptr, false);
-    if (!own.is_discarded()) {
+  nlohmann::ordered_json own;
+  if (carried != pairs.end() && carried->is_string())
+    own = nlohmann::ordered_json::parse(carried->get_ref<const std::string&>(), nullptr, false);
+  if (own.is_object()) {
+    try {
       Model described = read_config(own, model.name), compared = model;
       take_divisors(described, compared);
-      if (same_network(compared, described)) return {std::move(described), own};
+      if (same_network(compared, described)) return {std::move(described), std::move(own)};
+    } catch (const Error&) {
+      // It says nothing then, and the pairs say all.
     }
   }
   Model form = form_of_config(model, config);
-  nlohmann::ordered_json changed = changed_config(config, form);
-  return {std::move(form), std::move(changed)};
+  try {
+    nlohmann::ordered_json changed = changed_config(config, form);
+    return {std::move(form), std::move(changed)};
+  } catch (const UsageError&) {
+    throw Error(
+        fmt::format("{} has something that a config.json of type {} cannot say; a name that ends in .gguf as "
+                    "--out keeps it",
+                    model.name, form.family));
+  }
 }
 
 float norm_shift(const Model& from, const Model& to) {

@@ -78,6 +78,7 @@ constexpr std::array reasons{
     Reason{".weight_scale", "quantization scale", true},
     Reason{".weight_scale_2", "quantization scale", true},
     Reason{".input_scale", "quantization scale", true},
+    Reason{".activation_scale", "quantization scale", true},
     Reason{".k_scale", "quantization scale", true},
     Reason{".v_scale", "quantization scale", true},
     Reason{"absmax", "quantization scale", true},

@@ -313,7 +313,7 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
   if (const std::int64_t bytes = interleaved_bytes(use); bytes > 0)
     notes.push_back(fmt::format(
         "{} of the weights ({} bytes) are kept a second time by every engine on this cpu, interleaved for its "
-        "kernels, as many bytes: beside the file, which is mapped. They are not added here.",
+        "kernels, as many bytes: beside those of the file, which are mapped if it is GGUF. They are not added here.",
         binary_bytes(bytes), grouped(bytes)));
   if (use.adapters && use.varying.parameters) {
     if (trains(use)) notes.push_back("Only adapters are trained; all other parameters are frozen.");

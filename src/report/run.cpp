@@ -125,7 +125,8 @@ Document divergence_document(const DivergenceNames& names, std::span<const std::
   document.json["against"] = score_json(names.other, divergence.other, bytes, context);
   OrderedJson worst = OrderedJson::array();
   const auto token_text = [&](std::int32_t id) {
-    return names.piece ? fmt::format("{} {}", id, quote(names.piece(id))) : fmt::format("{}", id);
+    const std::string piece = names.piece ? names.piece(id) : "";
+    return piece.empty() ? fmt::format("{}", id) : fmt::format("{} {}", id, quote(piece));
   };
   Table tokens{"where it is farthest",
                {{"position", true},

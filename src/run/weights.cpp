@@ -21,11 +21,12 @@ namespace reckon {
 
 namespace {
 
+bool is_plain(DType dtype) { return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16; }
+
 // `whole`: a table of whole numbers
 DType dtype_of(const TensorInfo& info, const TensorFile::File& file, bool whole) {
-  constexpr std::array plain{DType::float32, DType::float16, DType::bfloat16};
   if (whole && info.dtype == DType::int64) return info.dtype;
-  if (std::find(plain.begin(), plain.end(), info.dtype) == plain.end() && !is_quantised(info.dtype))
+  if (!is_plain(info.dtype) && !is_quantised(info.dtype))
     throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16, BF16 and the blocks of GGUF",
                             file.path.string(), info.name, encoding_of(info.dtype).stored_name));
   return info.dtype;
@@ -67,7 +68,10 @@ class WeightReader {
   WeightReader(const Model& model, const std::filesystem::path& path) : file_(read_tensor_file(path)) {
     check(model, path);
     weights_.files_ = file_.map();
-    for (const MappedFile& file : weights_.files_) file.expect_all();
+    std::int64_t all = 0;
+    for (const MappedFile& file : weights_.files_) all += std::ssize(file.bytes());
+    if (all <= available_memory())  // else what is read first would be dropped before it is used
+      for (const MappedFile& file : weights_.files_) file.expect_all();
     for (const TensorInfo& info : file_.tensors) by_name_[info.name] = &info;
     const StoredLayout layout = stored_layout(model, file_);
     for (const StoredParameter& parameter : layout.parameters) read(parameter, true);
@@ -135,7 +139,8 @@ class WeightReader {
     return {base, dtype};
   }
 
-  // 8-bit floats times the scale of their block of rows and columns (128 × 128 in DeepSeek-V3), in float32.
+  // 8-bit floats times the scale of their block of rows and columns (128 × 128 in DeepSeek-V3), or the one scale of
+  // them all (Ministral 3), in float32.
   const std::byte* scaled(const TensorInfo& info) {
     const std::byte*& made = copies_[info.name];
     if (made != nullptr) return made;
@@ -145,28 +150,32 @@ class WeightReader {
       throw Error(
           fmt::format("{}: tensor '{}' is of type F8_E4M3, but there is no '{}' to scale it", where, info.name, name));
     const std::int64_t rows = info.shape[0], cols = info.shape[1];
-    const auto [high, wide] = fp8_block_;
-    const std::vector<std::int64_t> blocks{(rows - 1) / high + 1, (cols - 1) / wide + 1};
     const TensorInfo& scales = *found->second;
-    if (scales.shape != blocks || scales.dtype != DType::float32)
-      throw Error(fmt::format("{}: tensor '{}' is {} of type {}, expected {} of type F32", where, name,
-                              shape_text(scales.shape), encoding_of(scales.dtype).stored_name, shape_text(blocks)));
+    const bool one = scales.shape.empty();
+    const auto [high, wide] = one ? std::array{rows, cols} : fp8_block_;
+    const std::int64_t down = (rows - 1) / high + 1, across = (cols - 1) / wide + 1;
+    if ((!one && scales.shape != std::vector{down, across}) || !is_plain(scales.dtype))
+      throw Error(fmt::format(
+          "{}: tensor '{}' is {} of type {}, expected {} × {}, or a number, of type F32, F16 or BF16", where, name,
+          one ? "a number" : shape_text(scales.shape), encoding_of(scales.dtype).stored_name, down, across));
     std::vector<float> factors(static_cast<std::size_t>(scales.elements));
-    decode(encoding_of(DType::float32), file_.bytes_of(scales, weights_.files_), factors);
+    decode(encoding_of(scales.dtype), file_.bytes_of(scales, weights_.files_), factors);
     std::byte* const memory = own(row_bytes(DType::float32, rows * cols));
     auto* const values = reinterpret_cast<float*>(memory);
     const std::span<const std::byte> stored = file_.bytes_of(info, weights_.files_);
     encoding_of(info.dtype).decode(stored.data(), rows * cols, values);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < cols; ++c)
-        values[r * cols + c] *= factors[static_cast<std::size_t>(r / high * blocks[1] + c / wide)];
+        values[r * cols + c] *= factors[static_cast<std::size_t>(r / high * across + c / wide)];
     return made = memory;
   }
 
   // gpt-oss' MXFP4: for every expert and output a row of bytes, two elements in each, and an exponent for every 32
   // elements. They become GGUF's blocks, which kernels read: the exponent, then the first 16 elements in the lower
-  // halves of 16 bytes and the others in the upper ones.
-  const std::byte* packed(const std::string& tensor, std::int64_t experts, std::int64_t outputs, std::int64_t inputs) {
+  // halves of 16 bytes and the others in the upper ones. Rows of matrices that alternate (gate and up) are taken apart,
+  // so that each has its own side by side.
+  const std::byte* packed(const std::string& tensor, std::int64_t experts, std::int64_t outputs, std::int64_t inputs,
+                          std::int64_t alternating) {
     const std::byte*& made = copies_[tensor];
     if (made != nullptr) return made;
     constexpr std::int64_t elements = 32, half = 16;
@@ -180,16 +189,22 @@ class WeightReader {
     };
     if (!by_name_.contains(tensor + "_scales"))
       throw Error(fmt::format("there is a tensor '{0}_blocks', but no '{0}_scales' to scale it", tensor));
-    const std::span<const std::byte> pairs = part("_blocks", {experts, outputs, inputs / elements, half});
-    const std::span<const std::byte> exponents = part("_scales", {experts, outputs, inputs / elements});
+    const std::int64_t blocks = inputs / elements;  // of a row
+    const std::span<const std::byte> pairs = part("_blocks", {experts, outputs, blocks, half});
+    const std::span<const std::byte> exponents = part("_scales", {experts, outputs, blocks});
     std::byte* const memory = own(row_bytes(DType::mxfp4, experts * outputs * inputs));
     std::byte* to = memory;
-    for (std::size_t block = 0; block < exponents.size(); ++block) {
-      const std::byte* from = pairs.data() + block * half;
-      const auto element = [&](std::int64_t i) { return from[i / 2] >> (i % 2 * 4) & std::byte{15}; };
-      *to++ = exponents[block];
-      for (std::int64_t i = 0; i < half; ++i) *to++ = element(i) | element(i + half) << 4;
-    }
+    const auto add_row = [&](std::int64_t row) {
+      for (std::int64_t block = row * blocks; block < (row + 1) * blocks; ++block) {
+        const std::byte* from = pairs.data() + block * half;
+        const auto element = [&](std::int64_t i) { return from[i / 2] >> (i % 2 * 4) & std::byte{15}; };
+        *to++ = exponents[static_cast<std::size_t>(block)];
+        for (std::int64_t i = 0; i < half; ++i) *to++ = element(i) | element(i + half) << 4;
+      }
+    };
+    for (std::int64_t e = 0; e < experts; ++e)
+      for (std::int64_t first = 0; first < alternating; ++first)
+        for (std::int64_t output = first; output < outputs; output += alternating) add_row(e * outputs + output);
     return made = memory;
   }
 
@@ -199,11 +214,12 @@ class WeightReader {
     if (parameter.shape.size() != 3)
       throw Error(fmt::format("tensor '{}' is in blocks of MXFP4, expected them of experts alone", view.tensor));
     const std::int64_t experts = parameter.shape[0], rows = parameter.shape[1], cols = parameter.shape[2];
-    const std::int64_t outputs = view.axes.back().stride, of_expert = outputs * cols;
-    const std::byte* base = packed(view.tensor, experts, outputs, cols);
+    const std::int64_t outputs = view.axes.back().stride, alternating = view.axes[1].stride;
+    const std::byte* base = packed(view.tensor, experts, outputs, cols, alternating);
+    const std::int64_t first = view.offset % alternating * (outputs / alternating) + view.offset / alternating;
     for (std::int64_t e = 0; e < experts; ++e)
-      data.matrices.push_back({base + row_bytes(DType::mxfp4, e * of_expert + view.offset * cols), DType::mxfp4, rows,
-                               cols, view.axes[1].stride * cols, 1, 0, 0});
+      data.matrices.push_back(
+          {base + row_bytes(DType::mxfp4, (e * outputs + first) * cols), DType::mxfp4, rows, cols, cols, 1, 0, 0});
   }
 
   // Of a tensor whose elements lie across the borders that they should begin at, as in files whose header has any

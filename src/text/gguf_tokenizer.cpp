@@ -101,7 +101,7 @@ class Reader {
 
   TokenizerSpec read() {
     const Json* model = find("model");
-    if (model == nullptr) throw Error(fmt::format("{}: there is no tokenizer in this file", file_));
+    if (model == nullptr || *model == "none") throw Error(fmt::format("{}: there is no tokenizer in this file", file_));
     if (!model->is_string() || (*model != "gpt2" && *model != "llama")) fail("model", "gpt2 or llama");
     read_tokens();
     if (*model == "gpt2")

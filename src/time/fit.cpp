@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "compile/compile.h"
+#include "files/checked.h"
 #include "files/encoding.h"
 #include "files/numbers.h"
 #include "memory/breakdown.h"
@@ -137,7 +138,7 @@ std::int64_t bytes_to_run(const Model& model, const RunOnCpu& run) {
   workload.past -= 1;
   workload.precision.cache = run.cache;
   workload.parameter_types = run.types;
-  return bytes_needed(model, workload, cpu_target);
+  return checked_add(bytes_needed(model, workload, cpu_target), run.copies, "the memory that running takes");
 }
 
 void check_fits(const Model& model, const RunOnCpu& run, std::int64_t all, std::int64_t beside) {
@@ -146,6 +147,7 @@ void check_fits(const Model& model, const RunOnCpu& run, std::int64_t all, std::
   constexpr DType smaller[] = {DType::bfloat16, DType::q8_0, DType::q6_k, DType::q5_k,
                                DType::q4_k,     DType::q3_k, DType::q2_k};
   RunOnCpu other = run;
+  other.copies = 0;
   std::string advice;
   for (const DType encoding : smaller) {
     other.types = quantised_as(model, encoding);

@@ -39,6 +39,7 @@ struct RunOnCpu {
   std::shared_ptr<const ParameterTypes> types;
   std::int64_t tokens = 1;
   DType cache = DType::float32;
+  std::int64_t copies = 0;  // bytes that kernels keep beside weights which are not mapped, but reordered when loaded
 };
 std::int64_t bytes_to_run(const Model& model, const RunOnCpu& run);
 
