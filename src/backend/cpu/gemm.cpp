@@ -97,6 +97,13 @@ HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std:
   copy_pieces(w, t.col_stride, depth, width, columns, panel);
 }
 
+// out (rows × columns) = or += a block that is wider. A function of its own, as all of them end with it.
+HWY_NOINLINE void copy_edge(const float* block, int rows, std::int64_t width, std::int64_t columns, float* out,
+                            std::int64_t out_stride, bool add) {
+  for (int i = 0; i < rows; ++i, block += width, out += out_stride)
+    for (std::int64_t c = 0; c < columns; ++c) out[c] = add ? out[c] + block[c] : block[c];
+}
+
 // out (rows × columns) = or += x (rows × depth, or depth × rows where transposed) · panel.
 template <int rows, int vectors, bool transposed>
 HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
@@ -121,22 +128,23 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
       for (int j = 0; j < vectors; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
   }
-  HWY_ALIGN float edge[vectors * hn::MaxLanes(d)];
-  const bool whole = columns == vectors * lanes;
+  if (columns < vectors * lanes) {
+    HWY_ALIGN float edge[rows * vectors * hn::MaxLanes(d)];
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) {
+      HWY_UNROLL(3)
+      for (int j = 0; j < vectors; ++j) hn::StoreU(sums[i][j], d, edge + (i * vectors + j) * lanes);
+    }
+    return copy_edge(edge, rows, vectors * lanes, columns, out, out_stride, add);
+  }
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {
     float* row = out + i * out_stride;
     HWY_UNROLL(3)
     for (int j = 0; j < vectors; ++j) {
-      if (!whole) {
-        hn::StoreU(sums[i][j], d, edge + j * lanes);
-        continue;
-      }
       float* to = row + j * lanes;
       hn::StoreU(add ? hn::Add(hn::LoadU(d, to), sums[i][j]) : sums[i][j], d, to);
     }
-    if (!whole)
-      for (std::int64_t c = 0; c < columns; ++c) row[c] = add ? row[c] + edge[c] : edge[c];
   }
 }
 
