@@ -96,8 +96,8 @@ HWY_INLINE V polynomial(V x, V c0, V c1, V c2, V c3, V c4, V c5) {
 // e^x; 0 for NaN and −∞. Highway's own is slow where rounding to integers is, as in WebAssembly: there e^x = 2^t with
 // t = x/ln 2 = n + f, where n is the nearest integer, found by adding 1.5·2²³ + 127, which leaves the exponent of 2^n
 // in the lowest bits. 2^f is the polynomial whose greatest error is the least, 9e-8. As t is rounded, the whole is as
-// exact as if x were: to about 2 ulp for |x| < 2, and |x| ulp beyond. For x up to 88; below −87.7 it is 0. Made outside
-// of a loop, its constants are read once.
+// exact as if x were: to about 2 ulp for |x| < 1, and 2·|x| ulp beyond. For x up to 88; below −87.7 it is 0. Made
+// outside of a loop, its constants are read once.
 #if HWY_TARGET == HWY_WASM
 template <class D>
 class Exponential {
