@@ -15,10 +15,15 @@ HWY_BEFORE_NAMESPACE();
 namespace reckon {
 namespace HWY_NAMESPACE {
 
-// max(0, x). Which operand a maximum takes where one is not a number is up to the compiler.
+// max(0, x), where NaN stays. Which operand a maximum takes where one is not a number is up to the compiler;
+// WebAssembly's is defined, and the comparison would become its maximum of eight instructions.
 template <class D, class V>
 HWY_INLINE V positive(D d, V x) {
+#if HWY_TARGET == HWY_WASM
+  return hn::Max(hn::Zero(d), x);
+#else
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+#endif
 }
 
 template <Activation kind, class D, class V>

@@ -72,7 +72,7 @@ void adam_update(const AdamStep& step, float* w, const float* g, float* m, float
 
 namespace {
 
-constexpr std::int64_t piece = 16384;
+constexpr std::int64_t piece = 8192;
 
 std::int64_t elements(const View& view) {
   std::int64_t count = 1;

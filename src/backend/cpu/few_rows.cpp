@@ -214,17 +214,13 @@ void tile_of(const Tile& t, std::int64_t first) {
     row_tile<rows, T>(t, x, out);
 }
 
-// In WebAssembly three rows are two and one: that is less to fetch.
-constexpr int fewer(int rows) { return HWY_TARGET == HWY_WASM ? rows / 2 : rows - 1; }
+// In WebAssembly what is left behind whole blocks goes row by row: that is less to fetch.
+constexpr int fewer(int rows) { return HWY_TARGET == HWY_WASM && rows > 1 ? 1 : rows - 1; }
 
 template <class T, int rows = most_rows>
 void tile_with(const Tile& t, std::int64_t first, std::int64_t count) {
   if constexpr (rows > 0) {
-    if (count >= rows) {
-      tile_of<rows, T>(t, first);
-      first += rows;
-      count -= rows;
-    }
+    for (; count >= rows; first += rows, count -= rows) tile_of<rows, T>(t, first);
     if (count > 0) tile_with<T, fewer(rows)>(t, first, count);
   }
 }

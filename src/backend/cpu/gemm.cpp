@@ -97,6 +97,13 @@ HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std:
   copy_pieces(w, t.col_stride, depth, width, columns, panel);
 }
 
+// out (rows × columns) = or += a block that is wider. A function of its own, as all of them end with it.
+HWY_NOINLINE void copy_edge(const float* block, int rows, std::int64_t width, std::int64_t columns, float* out,
+                            std::int64_t out_stride, bool add) {
+  for (int i = 0; i < rows; ++i, block += width, out += out_stride)
+    for (std::int64_t c = 0; c < columns; ++c) out[c] = add ? out[c] + block[c] : block[c];
+}
+
 // out (rows × columns) = or += x (rows × depth, or depth × rows where transposed) · panel.
 template <int rows, int vectors, bool transposed>
 HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
@@ -121,22 +128,23 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
       for (int j = 0; j < vectors; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
   }
-  HWY_ALIGN float edge[vectors * hn::MaxLanes(d)];
-  const bool whole = columns == vectors * lanes;
+  if (columns < vectors * lanes) {
+    HWY_ALIGN float edge[rows * vectors * hn::MaxLanes(d)];
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) {
+      HWY_UNROLL(3)
+      for (int j = 0; j < vectors; ++j) hn::StoreU(sums[i][j], d, edge + (i * vectors + j) * lanes);
+    }
+    return copy_edge(edge, rows, vectors * lanes, columns, out, out_stride, add);
+  }
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {
     float* row = out + i * out_stride;
     HWY_UNROLL(3)
     for (int j = 0; j < vectors; ++j) {
-      if (!whole) {
-        hn::StoreU(sums[i][j], d, edge + j * lanes);
-        continue;
-      }
       float* to = row + j * lanes;
       hn::StoreU(add ? hn::Add(hn::LoadU(d, to), sums[i][j]) : sums[i][j], d, to);
     }
-    if (!whole)
-      for (std::int64_t c = 0; c < columns; ++c) row[c] = add ? row[c] + edge[c] : edge[c];
   }
 }
 
@@ -149,14 +157,18 @@ HWY_NOINLINE void column(std::int64_t blocks, const float* x, std::int64_t x_str
     block<rows, vectors, transposed>(x, x_stride, panel, depth, out, out_stride, columns, add);
 }
 
-// Of `count` rows: whole blocks, or less than one.
+// In WebAssembly three rows are two and one, and a panel has both its vectors: that is less to fetch.
+constexpr int fewer(int rows) { return HWY_TARGET == HWY_WASM ? rows / 2 : rows - 1; }
+constexpr int least_width = HWY_TARGET == HWY_WASM ? block_width : 1;
+
+// Of as many rows as next_rows() says.
 template <int vectors, bool transposed, int rows = block_rows>
 void column_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth,
                float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
   if constexpr (rows > 0) {
     if (count >= rows)
       return column<rows, vectors, transposed>(count / rows, x, x_stride, panel, depth, out, out_stride, columns, add);
-    column_of<vectors, transposed, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
+    column_of<vectors, transposed, fewer(rows)>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
   }
 }
 
@@ -170,13 +182,20 @@ HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std:
   }
 }
 
+// Of those that are left: whole blocks, or one that is smaller.
+HWY_INLINE std::int64_t next_rows(std::int64_t left) {
+  if (left >= block_rows) return std::min<std::int64_t>(blocks_at_once, left / block_rows) * block_rows;
+  int rows = block_rows;
+  while (rows > left) rows = fewer(rows);
+  return rows;
+}
+
 // All rows of x with the panel of columns [j, j + columns).
 template <int vectors, bool transposed>
 void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t j, std::int64_t columns,
              const float* panel) {
   for (std::int64_t i = 0, rows; i < t.m; i += rows) {
-    rows = std::min<std::int64_t>(blocks_at_once * block_rows, t.m - i);
-    if (rows > block_rows) rows = rows / block_rows * block_rows;
+    rows = next_rows(t.m - i);
     if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
     column_of<vectors, transposed>(rows, transposed ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin,
                                    t.x_stride, panel, depth, t.out + i * t.out_stride + j, t.out_stride, columns,
@@ -188,7 +207,7 @@ void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t
 // Three vectors, but none is left over to stand alone behind them: four are two and two.
 HWY_INLINE int panel_vectors(std::int64_t left, std::int64_t lanes) {
   const std::int64_t vectors = (left + lanes - 1) / lanes;
-  return vectors == 4 ? 2 : static_cast<int>(std::min<std::int64_t>(vectors, block_width));
+  return vectors == 4 ? 2 : static_cast<int>(std::clamp<std::int64_t>(vectors, least_width, block_width));
 }
 
 // A panel stays in the cache while all rows of x pass by.
@@ -205,7 +224,8 @@ void gemm_typed(const Tile& t, float* panel) {
       if constexpr (block_width == 3)
         if (vectors == 3) rows_of<3, transposed>(t, begin, depth, j, columns, panel);
       if (vectors == 2) rows_of<2, transposed>(t, begin, depth, j, columns, panel);
-      if (vectors == 1) rows_of<1, transposed>(t, begin, depth, j, columns, panel);
+      if constexpr (least_width == 1)
+        if (vectors == 1) rows_of<1, transposed>(t, begin, depth, j, columns, panel);
       if (t.keeps_panels) panel += width * depth;
     }
   }

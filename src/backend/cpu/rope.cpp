@@ -22,14 +22,13 @@ void run_rope(const Launch& launch) {
       const float* angles = table.floats() + (start + token % tokens) * dims;
       const float* in = x.row(r);
       float* out = y.row(r);
-      for (const std::int64_t end = std::min(last, (token + 1) * heads); r < end; ++r) {
-        vector_rotate(in + before, out + before, angles, angles + half, half, a.interleaved, direction);
-        if (!in_place) {
-          std::copy(in, in + before, out);
-          std::copy(in + before + dims, in + x.width(), out + before + dims);
-        }
-        in += x.stride[2];
-        out += y.stride[2];
+      const std::int64_t end = std::min(last, (token + 1) * heads);
+      rotate_heads({angles, angles + half, half, a.interleaved, direction}, in + before, x.stride[2], out + before,
+                   y.stride[2], end - r);
+      for (; r < end; ++r, in += x.stride[2], out += y.stride[2]) {
+        if (in_place) continue;
+        std::copy(in, in + before, out);
+        std::copy(in + before + dims, in + x.width(), out + before + dims);
       }
     }
   });

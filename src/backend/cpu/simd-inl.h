@@ -85,35 +85,41 @@ HWY_INLINE const float* in_memory(const float* constants) {
   return constants;
 }
 
-// e^x, to about 1 ulp; 0 for NaN and −∞. Highway's own is slow where rounding to integers is, as in WebAssembly: there
-// n = x/ln 2 is rounded by adding 1.5·2²³, which leaves it in the lowest bits, and r = x − n·ln 2 is taken in two
-// steps, as Cephes' expf does. e^r = 1 + r + r²·q(r), where q is the polynomial whose greatest error is the least,
-// 3e-9. For x up to 88; below −87.3 it is 0. Made outside of a loop, its constants are read once.
+// c₀ + c₁x + … + c₅x⁵. Pairs of terms depend on x alone (Estrin's scheme), so that they are computed beside each other.
+template <class V>
+HWY_INLINE V polynomial(V x, V c0, V c1, V c2, V c3, V c4, V c5) {
+  const V square = hn::Mul(x, x);
+  const V low = hn::MulAdd(c1, x, c0), middle = hn::MulAdd(c3, x, c2), high = hn::MulAdd(c5, x, c4);
+  return hn::MulAdd(hn::MulAdd(high, square, middle), square, low);
+}
+
+// e^x; 0 for NaN and −∞. Highway's own is slow where rounding to integers is, as in WebAssembly: there e^x = 2^t with
+// t = x/ln 2 = n + f, where n is the nearest integer, found by adding 1.5·2²³ + 127, which leaves the exponent of 2^n
+// in the lowest bits. 2^f is the polynomial whose greatest error is the least, 9e-8. As t is rounded, the whole is as
+// exact as if x were: to about 2 ulp for |x| < 1, and 2·|x| ulp beyond. For x up to 88; below −87.7 it is 0. Made
+// outside of a loop, its constants are read once.
 #if HWY_TARGET == HWY_WASM
 template <class D>
 class Exponential {
  public:
   using V = hn::Vec<D>;
   HWY_INLINE explicit Exponential(D d) {
-    static constexpr float values[] = {12582912.0f,    1.44269504f,    0.693359375f, -2.12194440e-4f, -87.3f,     1.0f,
-                                       0.00138145941f, 0.00836871937f, 0.041668389f, 0.166665211f,    0.49999994f};
+    static constexpr float values[] = {12583039.0f,  1.44269504f,   -127.0f,        1.0f,          0.693147004f,
+                                       0.240222424f, 0.0555073358f, 0.00967151299f, 0.00132647273f};
     const float* from = in_memory(values);
-    for (int i = 0; i < 11; ++i) c_[i] = hn::Set(d, from[i]);
+    for (int i = 0; i < 9; ++i) c_[i] = hn::Set(d, from[i]);
   }
   HWY_INLINE V operator()(V x) const {
     const D d;
     const hn::RebindToSigned<D> integers;
-    const V shifted = hn::MulAdd(x, c_[1], c_[0]), n = hn::Sub(shifted, c_[0]);
-    const V r = hn::Sub(hn::Sub(x, hn::Mul(n, c_[2])), hn::Mul(n, c_[3]));
-    V q = c_[6];
-    for (int i = 7; i < 11; ++i) q = hn::MulAdd(q, r, c_[i]);
-    const V power = hn::Add(hn::MulAdd(q, hn::Mul(r, r), r), c_[5]);
-    const auto bits = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));
-    return hn::And(hn::VecFromMask(d, hn::Ge(x, c_[4])), hn::BitCast(d, bits));
+    const V t = hn::Max(hn::Mul(x, c_[1]), c_[2]);
+    const V shifted = hn::Add(t, c_[0]), f = hn::Sub(t, hn::Sub(shifted, c_[0]));
+    const V whole = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));  // 2^n
+    return hn::Mul(whole, polynomial(f, c_[3], c_[4], c_[5], c_[6], c_[7], c_[8]));
   }
 
  private:
-  V c_[11];
+  V c_[9];
 };
 #else
 template <class D>
@@ -142,29 +148,29 @@ struct NormalTail {
   V h, bell, ratio;
 };
 
-// The ratio is a polynomial in (h − 3)/(h + 3), which maps [0, ∞) to [−1, 1) (the form of Shepherd and Laframboise
+// The ratio is a polynomial in (h − 3.5)/(h + 3.5), which maps [0, ∞) to [−1, 1) (the form of Shepherd and Laframboise
 // 1981), and bell = 2^t with t = n + f, where n is the nearest integer, found as in `Exponential`, and 2^f another
-// polynomial. Both are those whose greatest error is the least: 1.4e-9 of h·Φ(−h), and 9e-8 of bell, relative to it.
+// polynomial. Both are those whose greatest error is the least: 9e-9 of h·Φ(−h), and 9e-8 of bell, relative to it.
 // Beyond 12.5, where both are 0 to a float's precision relative to 1, h is cut off.
 template <class D, class V>
 HWY_INLINE NormalTail<V> normal_tail(D d, V x) {
   static constexpr float constants[] = {
-      12.5f,          3.0f,           -0.721347520f,    12582912.0f,     1.0f,          0.693147004f, 0.240222424f,
-      0.0555073358f,  0.00967151299f, 0.00132647273f,   0.12151394f,     -0.206401959f, 0.123238057f, -0.0461250991f,
-      0.00642241957f, 0.00340413442f, -0.000572569494f, -0.000275237981f};
-  const float* c = in_memory(constants);
+      12.5f,        3.5f,           -0.721347520f,  12583039.0f,      1.0f,           0.693147004f,
+      0.240222424f, 0.0555073358f,  0.00967151299f, 0.00132647273f,   0.10634613f,    -0.187117949f,
+      0.126022086f, -0.0610378422f, 0.0201632995f,  -0.000657694589f, -0.00134501001f};
+  const float* from = in_memory(constants);
+  const auto c = [&](int i) HWY_ATTR { return hn::Set(d, from[i]); };
   const hn::RebindToSigned<D> integers;
-  const V h = hn::Min(hn::Set(d, c[0]), hn::Abs(x));
-  const V three = hn::Set(d, c[1]), magic = hn::Set(d, c[3]);
-  const V u = hn::Div(hn::Sub(h, three), hn::Add(h, three));
-  V ratio = hn::Set(d, c[17]);
-  for (int i = 16; i >= 10; --i) ratio = hn::MulAdd(ratio, u, hn::Set(d, c[i]));
-  const V t = hn::Mul(hn::Mul(h, h), hn::Set(d, c[2]));
+  const V h = hn::Min(c(0), hn::Abs(x));
+  const V u = hn::Div(hn::Sub(h, c(1)), hn::Add(h, c(1)));
+  const V t = hn::Mul(hn::Mul(h, h), c(2)), magic = c(3);
   const V shifted = hn::Add(t, magic), f = hn::Sub(t, hn::Sub(shifted, magic));
-  V power = hn::Set(d, c[9]);
-  for (int i = 8; i >= 4; --i) power = hn::MulAdd(power, f, hn::Set(d, c[i]));
-  const auto bits = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));
-  return {h, hn::BitCast(d, bits), ratio};
+  const V whole = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));
+  const V bell = hn::Mul(whole, polynomial(f, c(4), c(5), c(6), c(7), c(8), c(9)));
+  const V square = hn::Mul(u, u);
+  const V high = hn::MulAdd(c(16), square, hn::MulAdd(c(15), u, c(14)));
+  const V middle = hn::MulAdd(c(13), u, c(12)), low = hn::MulAdd(c(11), u, c(10));
+  return {h, bell, hn::MulAdd(hn::MulAdd(high, square, middle), square, low)};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -55,11 +55,20 @@ void NormWeightBackward(NormStatistics statistics, const float* dy, const float*
   });
 }
 
+// Four sums, so that none waits for the one before.
 float Dot(const float* a, const float* b, std::int64_t n) {
-  V sum = hn::Zero(D());
-  for_vectors(n, [&](std::int64_t i, std::int64_t count)
-                     HWY_ATTR { sum = hn::MulAdd(load(a + i, count), load(b + i, count), sum); });
-  return sum_lanes(sum);
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  V sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < 4; ++j)
+      sums[j] = hn::MulAdd(hn::LoadU(d, a + i + j * lanes), hn::LoadU(d, b + i + j * lanes), sums[j]);
+  }
+  for_vectors(n - i, [&](std::int64_t j, std::int64_t count)
+                         HWY_ATTR { sums[0] = hn::MulAdd(load(a + i + j, count), load(b + i + j, count), sums[0]); });
+  return sum_lanes(hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
 }
 
 float ExpSum(const float* x, std::int64_t n, float shift) {

@@ -106,23 +106,29 @@ NormStatistics LayerNorm(const NormRow& row, const float* x, float* y) {
   return {factor, mean};
 }
 
-void Rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half, bool interleaved,
-            float direction) {
-  if (interleaved) {
-    for (std::int64_t j = 0; j < half; ++j) {
-      const float a = x[2 * j], b = x[2 * j + 1];
-      const float s = direction * sines[j];
-      y[2 * j] = a * cosines[j] - b * s;
-      y[2 * j + 1] = a * s + b * cosines[j];
+void Rotate(const Rotation& r, const float* x, std::int64_t x_stride, float* y, std::int64_t y_stride,
+            std::int64_t heads) {
+  if (r.interleaved) {
+    for (std::int64_t h = 0; h < heads; ++h, x += x_stride, y += y_stride) {
+      for (std::int64_t j = 0; j < r.half; ++j) {
+        const float a = x[2 * j], b = x[2 * j + 1];
+        const float s = r.direction * r.sines[j];
+        y[2 * j] = a * r.cosines[j] - b * s;
+        y[2 * j + 1] = a * s + b * r.cosines[j];
+      }
     }
     return;
   }
-  const V sign = hn::Set(D(), direction);
-  for_vectors(half, [&](std::int64_t j, std::int64_t count) HWY_ATTR {
-    const V a = load(x + j, count), b = load(x + half + j, count);
-    const V c = load(cosines + j, count), s = hn::Mul(load(sines + j, count), sign);
-    store(hn::MulSub(a, c, hn::Mul(b, s)), y + j, count);
-    store(hn::MulAdd(a, s, hn::Mul(b, c)), y + half + j, count);
+  const V sign = hn::Set(D(), r.direction);
+  for_vectors(r.half, [&](std::int64_t j, std::int64_t count) HWY_ATTR {
+    const V c = load(r.cosines + j, count), s = hn::Mul(load(r.sines + j, count), sign);
+    const float* from = x + j;
+    float* to = y + j;
+    for (std::int64_t h = 0; h < heads; ++h, from += x_stride, to += y_stride) {
+      const V a = load(from, count), b = load(from + r.half, count);
+      store(hn::MulSub(a, c, hn::Mul(b, s)), to, count);
+      store(hn::MulAdd(a, s, hn::Mul(b, c)), to + r.half, count);
+    }
   });
 }
 
@@ -215,10 +221,10 @@ NormStatistics vector_layer_norm(const NormRow& row, const float* x, float* y) {
   count_norm(row, 5);
   return HWY_DYNAMIC_DISPATCH(LayerNorm)(row, x, y);
 }
-void vector_rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half,
-                   bool interleaved, float direction) {
-  count_elementwise(6 * half);
-  HWY_DYNAMIC_DISPATCH(Rotate)(x, y, cosines, sines, half, interleaved, direction);
+void rotate_heads(const Rotation& rotation, const float* x, std::int64_t x_stride, float* y, std::int64_t y_stride,
+                  std::int64_t heads) {
+  count_elementwise(6 * rotation.half * heads);
+  HWY_DYNAMIC_DISPATCH(Rotate)(rotation, x, x_stride, y, y_stride, heads);
 }
 void columns_max(float* s, std::int64_t rows, std::int64_t columns, float factor, float* most) {
   count_elementwise((factor != 1.0f ? 2 : 1) * rows * columns);

@@ -55,10 +55,17 @@ void vector_attention_weights(float* s, float* dp, const float* lse, const float
 void block_attention_weights(float* s, float* dp, std::int64_t keys, std::int64_t queries, std::int64_t hidden,
                              const float* lse, const float* d, float scale);
 
-// Rotates the pairs of x: (j, j + half), or (2j, 2j + 1) where interleaved. cosines and sines are `half` long.
+// Rotates the pairs of a head: (j, j + half), or (2j, 2j + 1) where interleaved. cosines and sines are `half` long.
 // Direction 1 is forward, −1 back.
-void vector_rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half,
-                   bool interleaved, float direction);
+struct Rotation {
+  const float *cosines, *sines;
+  std::int64_t half;
+  bool interleaved;
+  float direction;
+};
+// So many heads of one token; y may be x.
+void rotate_heads(const Rotation& rotation, const float* x, std::int64_t x_stride, float* y, std::int64_t y_stride,
+                  std::int64_t heads);
 
 // Columns of a matrix whose rows follow each other:
 //   s ← factor·s, most[c] ← max(most[c], column c)
