@@ -268,8 +268,8 @@ TEST_F(QuantizeProgram, ANetworkThatAConfigCannotSayIsRefused) {
   std::ofstream(file, std::ios::binary) << made.file();
   expect_complaint({"quantize", file, "--out", out("folder")}, 1,
                    file +
-                       " has something that a config.json of type mistral cannot say; a name that ends in .gguf as "
-                       "--out keeps it");
+                       " has something that a config.json of type mistral cannot say; a file whose name ends in "
+                       ".gguf keeps it");
   EXPECT_FALSE(fs::exists(folder_ / "folder"));
   EXPECT_EQ(run({"quantize", file, "--to", "q8_0", "--out", out("t2.gguf")}).code, 0);
 }

@@ -410,8 +410,8 @@ FolderForm folder_form(const Model& model, const nlohmann::ordered_json& config,
     return {std::move(form), std::move(changed)};
   } catch (const UsageError&) {
     throw Error(
-        fmt::format("{} has something that a config.json of type {} cannot say; a name that ends in .gguf as "
-                    "--out keeps it",
+        fmt::format("{} has something that a config.json of type {} cannot say; a file whose name ends in "
+                    ".gguf keeps it",
                     model.name, form.family));
   }
 }
