@@ -123,7 +123,7 @@ class Changer {
       config_[field] = entries;
     }
     if (stands("mlp_layer_types")) config_.erase("first_k_dense_replace");  // the same again
-    if (stands("attention_types")) {  // GPT-Neo's
+    if (stands("attention_types")) {                                        // GPT-Neo's
       Json entries = Json::array();
       for_each<Attention>(after, [&](const Attention& a) {
         entries.push_back(Json::array({Json::array({a.window > 0 ? "local" : "global"}), 1}));

@@ -1,8 +1,8 @@
 // Lowering leaves the tensors of the logical program where they are and adds its own behind them, so that one id is the
 // same tensor on both sides. What an op fused is compared by the last of it. The cpu runs first: where its products
 // read activations in 8 bits, the reference's read the same integers, or one that lies between two of them would be
-// rounded up here and down there; and routers choose by the cpu's scores, or a token between two experts would go to one
-// here and to the other there.
+// rounded up here and down there; and routers choose by the cpu's scores, or a token between two experts would go to
+// one here and to the other there.
 #include "run/verify_reference.h"
 
 #include <fmt/format.h>
