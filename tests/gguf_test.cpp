@@ -101,9 +101,8 @@ TEST(Gguf, KnowsEveryEncodingItsSizeAndTheRowsThatItDivides) {
     EXPECT_EQ(parse(fixture.file()).tensors.at(0).end, 15 * bytes) << type;
     if (elements == 1) continue;
     // As many elements as before, but rows end within a block.
-    const std::string sentence = error_of([&] {
-      parse(GgufFixture().tensor("t", {5, 3 * elements}, type, std::string(15 * bytes, 'x')).file());
-    });
+    const std::string file = GgufFixture().tensor("t", {5, 3 * elements}, type, std::string(15 * bytes, 'x')).file();
+    const std::string sentence = error_of([&] { parse(file); });
     EXPECT_TRUE(sentence.starts_with("t.gguf: tensor 't': 5 elements of ")) << sentence;
   }
 }
@@ -220,9 +219,11 @@ TEST(Gguf, RefusesEveryRemovedEncodingByItsName) {
   const std::pair<std::uint32_t, std::string> removed[] = {{4, "Q4_2"},        {5, "Q4_3"},       {31, "Q4_0_4_4"},
                                                            {32, "Q4_0_4_8"},   {33, "Q4_0_8_8"},  {36, "IQ4_NL_4_4"},
                                                            {37, "IQ4_NL_4_8"}, {38, "IQ4_NL_8_8"}};
-  for (const auto& [type, name] : removed)
-    EXPECT_EQ(error_of([&] { parse(shaped({256}, type)); }),
+  for (const auto& [type, name] : removed) {
+    const std::string file = shaped({256}, type);
+    EXPECT_EQ(error_of([&] { parse(file); }),
               "t.gguf: tensor 't': is in " + name + ", an encoding that reckon does not have");
+  }
 }
 
 TEST(Gguf, RefusesAFileThatIsCutAtAnyByte) {
