@@ -12,6 +12,7 @@
 #include "files/processor.h"
 #include "measure/calibrate.h"
 #include "measure/probe.h"
+#include "measure/samples.h"
 #include "measure/verify_time.h"
 #include "model/load.h"
 #include "network/parameter_types.h"
@@ -41,6 +42,15 @@ TEST(Processor, IsDescribedByTheSystemsFiles) {
   EXPECT_EQ(listed_processors("3-1"), 0);
   EXPECT_EQ(listed_processors("a"), 0);
   EXPECT_FALSE(describe_processor().name.empty());
+}
+
+// Of a network whose embedding has pushed its matrices out of the caches, AdamW's steps are those of memory.
+TEST(LeastWaiting, IsTheMedianWithinANetworkAndTheLeastOfAll) {
+  LeastWaiting<std::string> times;
+  times.add_network({{"adamw", {11, 12, 30}}, {"rope", {5}}});
+  times.add_network({{"adamw", {1, 4, 5}}, {"norm", {2}}});
+  times.add_network({{"adamw", {3, 20, 30}}, {"rope", {6}}});
+  EXPECT_EQ(times.seconds(), (std::map<std::string, double>{{"adamw", 4}, {"norm", 2}, {"rope", 5}}));
 }
 
 // A processor that computes everything in no time and reads 1 TB/s of what it went through less than 2 MiB ago, and

@@ -739,6 +739,13 @@ TEST_F(ProgramTest, TakesADashForStandardOutput) {
   EXPECT_NE(text_of(table), "");
   const Result drawing = run({"sweep", "gpt2", "--layers", "2..8", "--svg", "-"});
   EXPECT_EQ(drawing.out, both.out);  // no table behind it
+  for (std::vector<std::string> command : {std::vector<std::string>{"sweep", "gpt2", "--layers", "2..8"},
+                                           {"memory", "gpt2"},
+                                           {"time", "gpt2", "--on", "h100"},
+                                           {"quantize", "gpt2", "--table", "--random", "1", table.string()}}) {
+    command.insert(command.end(), {"--svg", "-", "--format", "json"});
+    expect_complaint(command, 2, "--svg - draws to standard output in place of the report; expected no --format");
+  }
   EXPECT_FALSE(fs::exists("-"));
 }
 

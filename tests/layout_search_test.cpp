@@ -261,20 +261,28 @@ TEST(LayoutSearch, names_the_first_number_of_devices_that_does) {
   const auto bytes = [&](std::int64_t n) {
     return n == 16 || n == 64 ? std::optional(budget) : n == 1024 ? std::optional(2 * budget) : std::nullopt;
   };
-  EXPECT_EQ(devices_that_would_do(8, budget, "", bytes), "; 16 would do");
-  EXPECT_EQ(devices_that_would_do(16, budget, "", bytes), "; 64 would do");
+  EXPECT_EQ(devices_that_would_do(8, 0, budget, "", bytes), "; 16 would do");
+  EXPECT_EQ(devices_that_would_do(16, 0, budget, "", bytes), "; 64 would do");
   const std::string none = "; no power of two of devices up to 65,536 would do: ";
-  EXPECT_EQ(devices_that_would_do(100, budget, "", bytes),
+  EXPECT_EQ(devices_that_would_do(100, 0, budget, "", bytes),
             none + "the layout that needs the least takes 2.00 GiB of a device");
-  EXPECT_EQ(devices_that_would_do(1024, budget, "", bytes),
+  EXPECT_EQ(devices_that_would_do(1024, 0, budget, "", bytes),
             none + "no layout of so many divides layers, heads and sequences");
+  // Too few for the state of all parameters together are not asked about.
+  std::vector<std::int64_t> asked;
+  const auto listed = [&](std::int64_t n) {
+    asked.push_back(n);
+    return bytes(n);
+  };
+  EXPECT_EQ(devices_that_would_do(8, 20 * budget, budget, "", listed), "; 64 would do");
+  EXPECT_EQ(asked, (std::vector<std::int64_t>{32, 64}));
   const auto joins_256 = [&](std::int64_t n) -> std::optional<std::int64_t> {
     if (n > 256) throw Error("no link joins so many");
     return 4 * budget;
   };
-  EXPECT_EQ(devices_that_would_do(100, budget, "", joins_256),
+  EXPECT_EQ(devices_that_would_do(100, 0, budget, "", joins_256),
             none + "the layout that needs the least takes 4.00 GiB of a device; no link joins so many");
-  EXPECT_EQ(devices_that_would_do(256, budget, "", joins_256), none + "no link joins so many");
+  EXPECT_EQ(devices_that_would_do(256, 0, budget, "", joins_256), none + "no link joins so many");
 }
 
 // 405.85B parameters in bfloat16 are 755.9 GiB on a replica of one rank, however many of them there are.

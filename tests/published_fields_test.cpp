@@ -111,6 +111,10 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"exaone_moe", "", "is_moe_layer", json(48, true), "for each of the 48 layers whether it has experts"},
       {"hunyuan_v1_moe", "", "moe_topk", json(33, 8), "32 entries, one per layer"},
       {"dbrx", "ffn_config", "hidden_size", 4096, "expected 6144, as d_model"},
+      {"dbrx", "ffn_config", "uniform_expert_assignment", true, "expected false: the router chooses experts"},
+      {"afmoe", "", "num_expert_groups", 4, "expected 1: experts are chosen from all of them"},
+      {"afmoe", "", "num_limited_groups", 2, "expected 1: experts are chosen from all of them"},
+      {"hunyuan_v1_moe", "", "group_limited_greedy", true, "expected false: experts are chosen from all groups"},
       {"dbrx", "attn_config", "hidden_size", 4096, "not understood for dbrx"},
       {"qwen2", "", "qkv_bias", false, "has such biases"},
       {"glm4v", "text_config", "attention_bias", false, "have biases in this family"},
@@ -355,6 +359,21 @@ TEST(PublishedFields, InertFieldsChangeNothing) {
   same("llama", "", "foo_token_id", nullptr);
   same("llama", "", "foo_token_ids", json::array({1, 2}));
   same("llama", "", "foo_dropout", 0.1);
+}
+
+TEST(PublishedFields, ATypeOfStatesThatIsNotCountedIsNamed) {
+  for (const auto& [name, nest, field] : {std::tuple("qwen3_5", "text_config", "mamba_ssm_dtype"),
+                                          std::tuple("nemotron_h", "", "mamba_ssm_cache_dtype")}) {
+    json config = file(name);
+    Model plain = read(config);
+    nested(config, nest)[field] = "bfloat16";
+    const Model model = read(config);
+    ASSERT_EQ(model.notes.size(), plain.notes.size() + 1) << name;
+    const std::string said = std::string(field) + " is \"bfloat16\"; states of recurrences are counted in float32";
+    EXPECT_NE(std::find(model.notes.begin(), model.notes.end(), said), model.notes.end()) << name;
+    plain.notes = model.notes;
+    EXPECT_EQ(model, plain) << name;
+  }
 }
 
 // EXAONE 4.5's quantised file has the predictor's type of attention behind those of the 64 layers.

@@ -544,6 +544,22 @@ TEST(Layout, OfRecurrencesHasExpertAndDataRanksAlone) {
               std::string::npos);
 }
 
+// Of what a model has.
+TEST(Layout, NamesTheFormOfAttentionThatHasNoRule) {
+  const auto names = [](const char* tiny, const std::string& form) {
+    const Model model = load_model((family_references::folder() / "tiny" / tiny).string());
+    for (const Layout& layout : {Layout{.tensor = 2}, Layout{.context = 2}}) {
+      const std::string said = refusal(model, layout);
+      EXPECT_NE(said.find(": " + form + " cannot be shared out over tensor or context ranks"), std::string::npos)
+          << said;
+    }
+  };
+  names("deepseek_v4", "keys that are values too");
+  names("zaya", "convolutions of heads");
+  names("diffllama", "differences of heads");
+  names("doge", "dynamic masks");
+}
+
 // All-gather of keys and values: 2·s·b·kvd·(c − 1)/c elements; back, once more, and the sum of their gradients.
 TEST(Context, GathersKeysAndValuesAndSumsTheirGradients) {
   const Model model = load_model("llama-3-8b");

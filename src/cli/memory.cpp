@@ -77,6 +77,8 @@ MemoryUse use_of(const Prediction& prediction, std::int64_t reserve) {
 }
 
 void report_one(const MemoryOptions& asked) {
+  const bool drawing_alone = draws_alone(asked.svg, asked.output);
+  check_file(asked.svg);
   Prediction prediction = read_prediction(asked.predict);
   settle_stage(prediction);
   MemoryUse use = use_of(prediction, asked.reserve);
@@ -87,8 +89,7 @@ void report_one(const MemoryOptions& asked) {
     use.room->context = largest_context(use.model, any_stage, use.target, use.room->bytes());
   }
   if (!asked.svg.empty()) write_file(asked.svg, memory_picture_svg(memory_picture(use)));
-  // A drawing with a table behind it is neither.
-  if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(memory_document(use, asked.by), asked.output);
+  if (!drawing_alone) write_report(memory_document(use, asked.by), asked.output);
 }
 
 // A size that was given as a range, or the one value that stands for none.

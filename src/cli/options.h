@@ -113,11 +113,15 @@ void note_workload(const Model& model, const Workload& workload);
 struct Output {
   Format format = Format::table;
   std::string file;
+  const CLI::Option* form = nullptr;  // --format
 };
 void add_output(CLI::App& command, Output& output);
 // What every command that counts takes: the workload, --precision (where bytes are shown), modifiers and the output.
 void add_counting(CLI::App& command, Options& options, Output& output);
 bool to_standard_output(const Output& output);
+// Whether a drawing goes to standard output, where a table behind it would be neither. Throws where the table's form is
+// asked for all the same.
+bool draws_alone(const std::string& svg, const Output& output);
 void write_report(const Document& document, const Output& output);
 // What goes to standard output and standard error, for a caller that is no process with these: from capture() on, it is
 // added here, in UTF-8; until capture(nullptr).

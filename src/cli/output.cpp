@@ -66,9 +66,11 @@ Terminal this_terminal() {
 }
 
 void add_output(CLI::App& command, Output& output) {
-  add_choice(command, "--format", output.format, "form of the report (table)",
-             {{"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}, {"markdown", Format::markdown}})
-      .group("Output");
+  output.form =
+      add_choice(
+          command, "--format", output.format, "form of the report (table)",
+          {{"table", Format::table}, {"json", Format::json}, {"csv", Format::csv}, {"markdown", Format::markdown}})
+          .group("Output");
   command.add_option("--output", output.file, "write to this file, replacing it in one step; -: standard output")
       ->type_name("FILE")
       ->group("Output");
@@ -101,6 +103,14 @@ void check_file(const std::string& file) {
 }
 
 bool to_standard_output(const Output& output) { return output.file.empty() || output.file == "-"; }
+
+bool draws_alone(const std::string& svg, const Output& output) {
+  if (svg != "-" || !to_standard_output(output)) return false;
+  if (output.form->count() > 0)
+    throw UsageError(
+        "--svg - draws to standard output in place of the report; expected no --format with it, or --output FILE");
+  return true;
+}
 
 void write_report(const Document& document, const Output& output) {
   const std::string text = render(document, output.format, to_standard_output(output) ? this_terminal() : Terminal());

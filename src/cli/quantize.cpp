@@ -399,9 +399,7 @@ void write_table(const QuantizeOptions& asked, const std::shared_ptr<const Loade
   }
   const std::string& name = loaded->model().name;
   if (!asked.svg.empty()) write_file(asked.svg, encoding_table_svg(name, table));
-  // A drawing with a table behind it is neither.
-  if (asked.svg == "-" && to_standard_output(asked.output)) return;
-  write_report(encoding_table_document(name, table), asked.output);
+  if (!draws_alone(asked.svg, asked.output)) write_report(encoding_table_document(name, table), asked.output);
 }
 
 void check_table(const QuantizeOptions& asked) {
@@ -444,7 +442,8 @@ void run(const QuantizeOptions& asked) {
                     "model.safetensors stands alone",
                     quote(asked.out)));
   check_file(asked.output.file);
-  check_file(asked.svg == "-" ? "" : asked.svg);
+  draws_alone(asked.svg, asked.output);
+  check_file(asked.svg);
   if (gguf) check_writable(asked.out);
   Model model = model_to_run(asked.run);
   const std::vector<std::int32_t> ids =

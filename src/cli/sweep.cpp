@@ -52,6 +52,8 @@ std::string count_points(Sweep& sweep, const Swept& swept, const Model& loaded, 
 }
 
 void run(SweepOptions& asked) {
+  const bool drawing_alone = draws_alone(asked.svg, asked.output);
+  check_file(asked.svg);
   const Swept swept = take_range(asked.options, asked.steps);
   const Setting setting = read_options(asked.options);
   const Model loaded = read_model(asked.model);
@@ -59,8 +61,7 @@ void run(SweepOptions& asked) {
   const std::string unfinished = count_points(sweep, swept, loaded, setting);
   if (!sweep.points.empty()) {
     if (!asked.svg.empty()) write_file(asked.svg, chart_svg(sweep_chart(sweep)));
-    // A drawing with a table behind it is neither.
-    if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(sweep_document(sweep), asked.output);
+    if (!drawing_alone) write_report(sweep_document(sweep), asked.output);
   }
   if (!unfinished.empty()) throw Error(unfinished);
 }

@@ -66,7 +66,8 @@ void predict(const TimeOptions& asked) {
         "--efficiency takes the place of the model of efficiency; expected no --batches, --roofline, --svg or "
         "--network with it");
   refuse_with_measured(asked);
-  check_file(asked.svg == "-" ? "" : asked.svg);
+  const bool drawing_alone = draws_alone(asked.svg, asked.output);
+  check_file(asked.svg);
   Prediction prediction = read_prediction(asked.predict);
   const Hardware& hardware = *prediction.hardware;
   Workload& workload = prediction.workload;
@@ -97,8 +98,7 @@ void predict(const TimeOptions& asked) {
     const bool of_batches = asked.batches && !asked.roofline && !report.throughput->points.empty();
     write_file(asked.svg, of_batches ? chart_svg(batches_chart(report)) : roofline_svg(roofline_picture(report)));
   }
-  // A drawing with a table behind it is neither.
-  if (asked.svg == "-" && to_standard_output(asked.output)) return;
+  if (drawing_alone) return;
   Document document = time_document(report);
   if (asked.questions.compute_optimal)
     add_compute_optimal(document, asked.questions, report.model, report.estimate, tokens, asked.price);

@@ -279,12 +279,13 @@ Profile Calibration::profile() const {
     }
   }
 
-  // Ops of the same work, in several networks, are one entry.
+  // Ops of the same work are one entry.
   // (libc++ 13 cannot compare a struct with a string in it by itself.)
   using Key = std::tuple<std::string_view, ComputeType, std::int64_t, std::int64_t, std::int64_t>;
-  std::map<Key, std::vector<double>> times;
+  LeastWaiting<Key> times;
   const auto add_times = [&](const ProbeSamples& samples) {
     const Program& program = samples.program();
+    std::map<Key, std::vector<double>> own;
     for (std::size_t i = 0; i < samples.regions().size(); ++i) {
       const Op& op = program.ops[samples.regions()[i].op];
       if (is_product(op)) continue;
@@ -292,17 +293,18 @@ Profile Calibration::profile() const {
       const auto work = static_cast<std::int64_t>(cost.matmul.value() + cost.elementwise.value());
       if (work == 0) continue;
       const OpSize size = size_of(program, op, static_cast<double>(work));
-      times[{op.operation->name, compute_type_of(precision_of(program, op)), std::llround(size.rows),
-             std::llround(size.sequences), work}]
+      own[{op.operation->name, compute_type_of(precision_of(program, op)), std::llround(size.rows),
+           std::llround(size.sequences), work}]
           .push_back(samples.median(i));
     }
+    times.add_network(own);
   };
   for (const ProbeSamples& network : parts_->networks) add_times(network);
   for (const MeasuredProduct& product : parts_->products) add_times(product.samples);  // what rounds activations
-  for (const auto& [key, seconds] : times) {
+  for (const auto& [key, seconds] : times.seconds()) {
     const auto& [name, type, rows, sequences, work] = key;
     efficiency.operations.push_back(
-        {std::string(name), type, work, rate_of(static_cast<double>(work), median_of(seconds)), rows, sequences});
+        {std::string(name), type, work, rate_of(static_cast<double>(work), seconds), rows, sequences});
   }
 
   for (const auto& [bytes, rates] : parts_->read) efficiency.read.push_back({bytes, whole_rate(median_of(rates))});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,6 +16,24 @@ inline double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
+
+// How long ops took that were measured in several networks, by what makes them alike: in each network the median of
+// those that are, and of all networks the least. There they waited the least for memory, which is timed apart.
+template <class Key>
+class LeastWaiting {
+ public:
+  void add_network(const std::map<Key, std::vector<double>>& seconds) {
+    for (const auto& [key, values] : seconds) {
+      const double median = median_of(values);
+      double& least = least_.try_emplace(key, median).first->second;
+      least = std::min(least, median);
+    }
+  }
+  const std::map<Key, double>& seconds() const { return least_; }
+
+ private:
+  std::map<Key, double> least_;
+};
 
 class ProbeSamples {
  public:

@@ -143,6 +143,15 @@ void note_quantization(Fields& fields, std::vector<std::string>& notes) {
   }
 }
 
+// Engines keep states of recurrences in the type that these name; reckon, as transformers, in float32.
+void note_states(Fields& network, std::vector<std::string>& notes) {
+  for (const char* name : {"mamba_ssm_dtype", "mamba_ssm_cache_dtype"}) {
+    const std::string type = network.word(name, "float32");
+    if (type != "float32")
+      notes.push_back(fmt::format("{} is {}; states of recurrences are counted in float32", name, describe(type)));
+  }
+}
+
 // What the file says beyond the network, a sentence each: another head, quantized weights, parts that are left
 // out. `nest` is the field that holds the language model, or null. Marks what it reads.
 std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& network) {
@@ -217,6 +226,7 @@ Model read_config(Fields& file) {
   if (nest != nullptr) model.head.tied = file.flag("tie_word_embeddings", model.head.tied);
   model.name = file.where();
   model.about = fields.word("reckon_about", "");
+  note_states(fields, notes);
   if (further.layers > 0) notes.push_back(add_predictors(file, fields, further, model));
   model.notes = std::move(notes);
   validate(model);

@@ -33,7 +33,9 @@ Model read_afmoe(Fields& config) {
   if (!mixture.normalize) config.fail("norm_topk_prob", "true");
   mixture.correction_counted = true;
   set_mixture(model, mixture, read_sparse_layers(config, model, 1));
-  config.ignore({"load_balance_coeff", "num_expert_groups", "num_limited_groups", "use_grouped_mm"});
+  for (const char* groups : {"num_expert_groups", "num_limited_groups"})
+    config.expect_size(groups, 1, "1: experts are chosen from all of them");
+  config.ignore({"load_balance_coeff", "use_grouped_mm"});
   return model;
 }
 

@@ -320,10 +320,10 @@ Model read_hunyuan_v1_moe(Fields& config) {
   if (!config.flag("use_mixed_mlp_moe", true)) config.fail("use_mixed_mlp_moe", "true");
   if (!config.flag("norm_topk_prob", true)) config.fail("norm_topk_prob", "true");
   if (config.number("routed_scaling_factor", 1.0) != 1.0) config.fail("routed_scaling_factor", "1");
+  config.expect_off("group_limited_greedy", "false: experts are chosen from all groups");
   config.ignore({"moe_drop_tokens",
                  "moe_random_routing_dropped_token",
                  "capacity_factor",
-                 "group_limited_greedy",
                  "n_group",
                  "topk_group",
                  "anyres_pooling_size",
@@ -444,7 +444,6 @@ Model read_dbrx(Fields& config) {
                    "label2id",
                    "problem_type",
                    "output_attentions",
-                   "uniform_expert_assignment",
                    "moe_normalize_expert_weights"});
     return fields;
   };
@@ -471,6 +470,7 @@ Model read_dbrx(Fields& config) {
   mixture.normalize = !present || experts.has("moe_normalize_expert_weights");
   if (experts.number("moe_normalize_expert_weights", 1.0) != 1.0)
     experts.fail("moe_normalize_expert_weights", "1 or null");
+  experts.expect_off("uniform_expert_assignment", "false: the router chooses experts");
   set_mixture(model, mixture);
   for (const Fields* fields : {&attention, &experts}) fields->refuse_unread("dbrx");
   config.ignore({"num_key_value_heads", "num_experts", "emb_pdrop", "resid_pdrop"});

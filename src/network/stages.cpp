@@ -171,8 +171,10 @@ void check_operations(const Model& model, const Layout& layout) {
     refuse(model,
            "what layers read of the tokens cannot be shared out over tensor, context or expert ranks; expected 1");
   for_each<Attention>(model.layers.written(), [&](const Attention& a) {
-    refuse_divided(a.convolved || a.shared_key, "convolutions of heads and keys that are values too");
-    refuse_divided(a.difference || a.dynamic_mask, "differences of heads and dynamic masks");
+    refuse_divided(a.convolved.has_value(), "convolutions of heads");
+    refuse_divided(a.shared_key.has_value(), "keys that are values too");
+    refuse_divided(a.difference.has_value(), "differences of heads");
+    refuse_divided(a.dynamic_mask.has_value(), "dynamic masks");
     if (shares_out && a.routed)
       refuse(model, "routed heads cannot be shared out over tensor, context or expert ranks; expected 1 of each");
     indexed = indexed || a.indexer;

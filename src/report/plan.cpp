@@ -351,6 +351,9 @@ Document plan_document(const Search& search, const Plans& plans, const std::opti
       "is taken to run beside the "
       "computing of the pass that it belongs to, the last sum of gradients beside the last backward pass and "
       "gathered weights beside the next forward pass; the rest of it, and all other ranks, are waited for."});
+  const bool beyond =
+      std::any_of(plans.best.begin(), plans.best.end(), [](const Planned& plan) { return plan.mfu > 1; });
+  if (beyond) document.parts.emplace_back(Paragraph{mfu_beyond_peak});
   add_cost(document, search, plans.best, price, "tokens");
   add_left_out(document, plans.left_out);
   add_assumptions(document, plans.assumptions);

@@ -427,10 +427,7 @@ Document time_document(const TimeReport& report) {
     document.parts.emplace_back(batches_table(report));
     if (report.throughput->points.size() > 1) document.parts.emplace_back(batches_chart(report));
   }
-  if (e.mfu() > 1)
-    document.parts.emplace_back(
-        Paragraph{"MFU counts every score of attention, also those that windows and causality leave out and nobody "
-                  "computes: hence more than 100%."});
+  if (e.mfu() > 1) document.parts.emplace_back(Paragraph{mfu_beyond_peak});
   if (!e.assumptions.empty()) {
     std::string text = "Assumed:";
     for (const std::string& sentence : e.assumptions) text += " " + sentence + ";";

@@ -15,5 +15,9 @@ std::string recompute_words(Recompute recompute);                  // "nothing",
 std::string link_rate(const Link& link);                           // "50 GB/s"
 std::string why_slower(const Step& step, const Step& fastest);
 std::string why_too_large(const RankMemory& memory, std::int64_t budget);
+// Where a predicted MFU is beyond the peak.
+inline constexpr const char* mfu_beyond_peak =
+    "MFU counts every score of attention, also those that windows and causality leave out and nobody computes: hence "
+    "more than 100%.";
 
 }  // namespace reckon

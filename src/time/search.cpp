@@ -71,6 +71,15 @@ class Searcher {
     return found;
   }
 
+  // Of all devices together at the least: each parameter and what is kept of it are on one of them.
+  std::int64_t state_in_all() {
+    Workload alone = search_.workload;
+    alone.layout = {};
+    alone.batch = 1;
+    const RankMemory memory = costs_of(alone, Places::none).memory;
+    return memory.weights + memory.gradients + memory.optimizer;
+  }
+
   std::int64_t budget() const { return budget_; }
   const std::string& left_out() const { return plans_.left_out; }
 
@@ -403,7 +412,8 @@ std::string what_would_fit(const Search& search) {
     const std::optional<std::int64_t> bytes = bytes_on(with_blocks, devices);
     if (bytes && *bytes <= searcher.budget()) return needs + "; it would fit if whole blocks were computed again";
   }
-  return needs + devices_that_would_do(devices, searcher.budget(), searcher.left_out(),
+  const std::int64_t in_all = searcher.state_in_all();
+  return needs + devices_that_would_do(devices, in_all, searcher.budget(), searcher.left_out(),
                                        [&](std::int64_t n) { return bytes_on(search, n); });
 }
 
@@ -420,11 +430,12 @@ std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int6
       binary_bytes(frugal.memory.total()), binary_bytes(budget));
 }
 
-std::string devices_that_would_do(std::int64_t devices, std::int64_t budget, const std::string& left_out,
+std::string devices_that_would_do(std::int64_t devices, std::int64_t in_all, std::int64_t budget,
+                                  const std::string& left_out,
                                   const std::function<std::optional<std::int64_t>(std::int64_t)>& bytes_on) {
   constexpr std::int64_t most = 65'536;
   std::int64_t number = 1;
-  while (number <= devices) number *= 2;
+  while (number <= devices || (in_all / number > budget && number < most)) number *= 2;
   std::optional<std::int64_t> least;
   std::string error;
   for (; number <= most; number *= 2) {

@@ -75,9 +75,11 @@ void add_new(std::vector<std::string>& sentences, const std::vector<std::string>
 // Its two halves: "X does not fit on 64 × h100-sxm: …", and "; 256 would do", the least power of two above `devices`
 // that was looked at and does, or why none does: more devices need less memory each, but may not divide the sequences.
 // `bytes_on`: what the most frugal layout of so many takes of a device; nothing where none divides, an Error where no
-// link joins them. `left_out`: which layouts are tried with no number, as Plans has it.
+// link joins them. `in_all`: bytes that all devices hold at the least: where these are too few for that, nothing is
+// laid out. `left_out`: which layouts are tried with no number, as Plans has it.
 std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int64_t budget);
-std::string devices_that_would_do(std::int64_t devices, std::int64_t budget, const std::string& left_out,
+std::string devices_that_would_do(std::int64_t devices, std::int64_t in_all, std::int64_t budget,
+                                  const std::string& left_out,
                                   const std::function<std::optional<std::int64_t>(std::int64_t)>& bytes_on);
 
 }  // namespace reckon

@@ -264,7 +264,7 @@ std::string what_would_fit_serving(const Search& search) {
   const std::optional<TooLarge> frugal = searcher.most_frugal();
   if (!frugal) return "";
   return does_not_fit(search, *frugal, searcher.budget()) +
-         devices_that_would_do(search.hardware.devices, searcher.budget(), searcher.left_out(),
+         devices_that_would_do(search.hardware.devices, 0, searcher.budget(), searcher.left_out(),
                                [&](std::int64_t n) { return bytes_on(search, n); });
 }
 
