@@ -60,8 +60,9 @@ void read_rows(const std::byte* w, std::int64_t n, std::int64_t k, const std::by
 template <class Block, int panels, int ahead>
 void read_interleaved(const std::byte* w, std::int64_t n, std::int64_t k, const std::byte* x, float* out) {
   const candidates::Activations row(x, k);
-  const std::int64_t bytes = k / Block::elements * Block::bytes, far = n / rows_together / panels * rows_together;
-  for (std::int64_t j = 0; j < far; j += rows_together)
+  const std::int64_t bytes = k / Block::elements * Block::bytes, together = candidates::rows_of_line,
+                     far = n / together / panels * together;
+  for (std::int64_t j = 0; j < far; j += together)
     candidates::interleaved_dots<Block, 1, panels>(reinterpret_cast<const std::uint8_t*>(w) + j * bytes, far * bytes,
                                                    &row, k, out + j, n, far, ahead);
 }

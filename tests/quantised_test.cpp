@@ -107,13 +107,13 @@ struct Problem {
   void interleave_weights() {
     Weight& weight = product.weight;
     if (!can_be_interleaved(weight.dtype) || !want_interleaved(DType::q4_0)) return;
-    const std::int64_t panel = row_bytes(weight.dtype, rows_together * k);
+    const std::int64_t together = rows_together(), panel = row_bytes(weight.dtype, together * k);
     interleaved = blocks;
-    for (std::int64_t i = 0; i < n / rows_together; ++i)
+    for (std::int64_t i = 0; i < n / together; ++i)
       interleave(weight.dtype, blocks.data() + i * panel, k, interleaved.data() + i * panel);
-    for (std::int64_t j = 0; j < n / rows_together * rows_together; ++j) {
+    for (std::int64_t j = 0; j < n / together * together; ++j) {
       std::vector<std::byte> row(static_cast<std::size_t>(row_bytes(weight.dtype, k)));
-      restore_row(weight.dtype, interleaved.data() + j / rows_together * panel, j % rows_together, 0,
+      restore_row(weight.dtype, interleaved.data() + j / together * panel, j % together, 0,
                   k / encoding_of(weight.dtype).elements, row.data());
       ASSERT_EQ(std::memcmp(row.data(), blocks.data() + row_bytes(weight.dtype, j * k), row.size()), 0);
     }

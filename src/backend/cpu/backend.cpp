@@ -80,8 +80,8 @@ void CpuBackend::interleave_all(const ParameterData& data, std::shared_ptr<HostB
   Interleaved copy{data, std::move(memory)};
   for (Weight& matrix : copy.data.matrices) {
     const std::int64_t bytes = row_bytes(matrix.dtype, matrix.rows * matrix.cols);
-    const std::int64_t panel = row_bytes(matrix.dtype, rows_together * matrix.cols),
-                       panels = matrix.rows / rows_together;
+    const std::int64_t panel = row_bytes(matrix.dtype, rows_together() * matrix.cols),
+                       panels = matrix.rows / rows_together();
     const auto* from = static_cast<const std::byte*>(matrix.data);
     std::byte* to = copy.memory->at(offset, bytes);
     pool_.run(panels,

@@ -14,11 +14,12 @@ namespace {
 
 std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Few rows, K runs on: some 128 KiB of whole rows, in multiples of what few_rows_tile multiplies at once, and no more
-// than leave tiles for many threads. A thread's tiles follow each other, so memory streams on from one to the next.
+// Few rows, K runs on: some 128 KiB of whole rows, in multiples of what few_rows_tile multiplies at once, or of what is
+// interleaved, and no more than leave tiles for many threads. A thread's tiles follow each other, so memory streams on
+// from one to the next.
 std::int64_t rows_of_weights(const Weight& w) {
-  constexpr std::int64_t most_bytes = 128 * 1024, least_bytes = 8 * 1024, step = 24, tiles = 32, most_rows = 1008;
-  const std::int64_t row = row_bytes(w.dtype, w.cols);
+  constexpr std::int64_t most_bytes = 128 * 1024, least_bytes = 8 * 1024, tiles = 32, most_rows = 1008;
+  const std::int64_t row = row_bytes(w.dtype, w.cols), step = is_quantised(w.dtype) ? 16 : 24;
   const std::int64_t share = ceiling(std::max(ceiling(w.rows, tiles), ceiling(least_bytes, row)), step) * step;
   return std::clamp(most_bytes / row / step * step, step, std::min(share, most_rows));
 }

@@ -109,7 +109,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)},
                     .x8 = quantised ? product.x8 + row_bytes(DType::activation8, row * k) : nullptr,
                     .x16 = cut.packed >= 0 ? packed_rows(cut, shared) + row * w.cols : nullptr,
-                    .interleaved = w.interleaved ? w.rows / rows_together * rows_together - j : 0,
+                    .interleaved = w.interleaved ? w.rows / rows_together() * rows_together() - j : 0,
                     .keeps_panels = keeps_panels(product, cut),
                     .has_panels = has_panels};
     if (quantised)

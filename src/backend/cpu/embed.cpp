@@ -19,9 +19,9 @@ void run_embed(const Launch& launch) {
     const std::int64_t found = ids.integers()[r], id = found < table.rows ? found : 0;
     const void* row = element(table.dtype, table.data, id * table.row_stride);
     std::vector<std::byte> restored;
-    if (table.interleaved && id < table.rows / rows_together * rows_together) {
-      const std::int64_t first = id / rows_together * rows_together,
-                         blocks = table.cols / encoding_of(table.dtype).elements;
+    const std::int64_t together = table.interleaved ? rows_together() : 1;
+    if (table.interleaved && id < table.rows / together * together) {
+      const std::int64_t first = id / together * together, blocks = table.cols / encoding_of(table.dtype).elements;
       restored.resize(static_cast<std::size_t>(row_bytes(table.dtype, table.cols)));
       restore_row(table.dtype,
                   static_cast<const std::byte*>(element(table.dtype, table.data, first * table.row_stride)), id - first,

@@ -63,7 +63,8 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
     for (int j = 0; j < streams; ++j) weights[j] = load(d, w + j * w_stride + p);
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const auto element = kept(hn::LoadU(d, x + i * x_stride + p));
+      auto element = hn::LoadU(d, x + i * x_stride + p);
+      if constexpr (streams > 1) element = kept(element);  // used once, it is an operand in memory: less to decode
       HWY_UNROLL(8)
       for (int j = 0; j < streams; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }

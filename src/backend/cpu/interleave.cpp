@@ -45,25 +45,25 @@ void each_piece(DType dtype, const Body& body) {
 
 }  // namespace
 
-bool keeps_interleaved(DType dtype, std::int64_t rows) { return rows >= rows_together && want_interleaved(dtype); }
+bool keeps_interleaved(DType dtype, std::int64_t rows) { return rows >= rows_together() && want_interleaved(dtype); }
 
 void interleave(DType dtype, const std::byte* rows, std::int64_t k, std::byte* to) {
   const Encoding& encoding = encoding_of(dtype);
-  const std::int64_t blocks = k / encoding.elements, stride = row_bytes(dtype, k);
-  for (std::int64_t b = 0; b < blocks; ++b, rows += encoding.bytes, to += rows_together * encoding.bytes)
+  const std::int64_t blocks = k / encoding.elements, stride = row_bytes(dtype, k), together = rows_together();
+  for (std::int64_t b = 0; b < blocks; ++b, rows += encoding.bytes, to += together * encoding.bytes)
     each_piece(dtype, [&](std::int64_t place, std::int64_t offset, std::int64_t size) {
-      for (std::int64_t r = 0; r < rows_together; ++r)
-        std::memcpy(to + rows_together * place + r * size, rows + r * stride + offset, static_cast<std::size_t>(size));
+      for (std::int64_t r = 0; r < together; ++r)
+        std::memcpy(to + together * place + r * size, rows + r * stride + offset, static_cast<std::size_t>(size));
     });
 }
 
 void restore_row(DType dtype, const std::byte* interleaved, std::int64_t row, std::int64_t first, std::int64_t count,
                  std::byte* to) {
-  const std::int64_t bytes = encoding_of(dtype).bytes;
-  interleaved += first * rows_together * bytes;
-  for (std::int64_t b = 0; b < count; ++b, to += bytes, interleaved += rows_together * bytes)
+  const std::int64_t bytes = encoding_of(dtype).bytes, together = rows_together();
+  interleaved += first * together * bytes;
+  for (std::int64_t b = 0; b < count; ++b, to += bytes, interleaved += together * bytes)
     each_piece(dtype, [&](std::int64_t place, std::int64_t offset, std::int64_t size) {
-      std::memcpy(to + offset, interleaved + rows_together * place + row * size, static_cast<std::size_t>(size));
+      std::memcpy(to + offset, interleaved + together * place + row * size, static_cast<std::size_t>(size));
     });
 }
 

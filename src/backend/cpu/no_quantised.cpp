@@ -17,5 +17,6 @@ void quantise_row(const float*, std::int64_t, std::byte*) { refuse(); }
 std::int64_t amx_packed(std::int64_t, std::int64_t) { refuse(); }
 void amx_pack_rows(const std::byte*, std::int64_t, std::int64_t, std::int64_t, std::uint16_t*) { refuse(); }
 bool want_interleaved(DType) { return false; }
+std::int64_t rows_together() { return 1; }
 
 }  // namespace reckon

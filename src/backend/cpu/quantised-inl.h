@@ -143,18 +143,18 @@ HWY_INLINE SumVector dot_of_halves(CodeVector w, hn::Vec<Signed8> x, const std::
 
 // --- Codes.
 
-template <int bits>
-HWY_INLINE CodeVector shift_right(CodeVector v) {  // bits of the neighbour come in: mask them away
-  const hn::Repartition<std::uint16_t, Codes> wide;
-  return hn::BitCast(Codes(), hn::ShiftRight<bits>(hn::BitCast(wide, v)));
+template <int bits, class V>
+HWY_INLINE V shift_right(V v) {  // bits of the neighbour come in: mask them away
+  const hn::DFromV<V> d;
+  return hn::BitCast(d, hn::ShiftRight<bits>(hn::BitCast(hn::Repartition<std::uint16_t, decltype(d)>(), v)));
 }
-template <int bits>
-HWY_INLINE CodeVector shift_left(CodeVector v) {
-  const hn::Repartition<std::uint16_t, Codes> wide;
-  return hn::BitCast(Codes(), hn::ShiftLeft<bits>(hn::BitCast(wide, v)));
+template <int bits, class V>
+HWY_INLINE V shift_left(V v) {
+  const hn::DFromV<V> d;
+  return hn::BitCast(d, hn::ShiftLeft<bits>(hn::BitCast(hn::Repartition<std::uint16_t, decltype(d)>(), v)));
 }
-template <int bits>
-HWY_INLINE CodeVector shift_bits(CodeVector v) {  // to the right, or to the left where negative
+template <int bits, class V>
+HWY_INLINE V shift_bits(V v) {  // to the right, or to the left where negative
   if constexpr (bits == 0)
     return v;
   else if constexpr (bits > 0)
@@ -177,8 +177,9 @@ HWY_INLINE CodeVector nibbles(const std::uint8_t* from, [[maybe_unused]] int par
 }
 
 // 16 table entries, looked up by codes below 16.
-HWY_INLINE CodeVector look_up(const std::uint8_t* table, CodeVector codes) {
-  return hn::TableLookupBytes(hn::LoadDup128(Codes(), table), codes);
+template <class V>
+HWY_INLINE V look_up(const std::uint8_t* table, V codes) {
+  return hn::TableLookupBytes(hn::LoadDup128(hn::DFromV<V>(), table), codes);
 }
 
 // 16 in the bytes whose bit of the 32 at `from` is set.
@@ -279,15 +280,20 @@ HWY_INLINE void half_float_pairs(const std::uint8_t* from, int count, ScaleVecto
   half_floats<stride>(from + 2, count, second);
 }
 
-// 2^(E − 128) of so many bytes E; zeros behind them. The two smallest are no normal numbers.
+// 2^(E − 128). The two smallest are no normal numbers.
+template <class V>
+HWY_INLINE auto power(V e) {
+  const hn::DFromV<V> d;
+  const auto one = hn::Set(d, 1);
+  const auto tiny = hn::ShiftLeft<21>(hn::Add(e, one));  // E + 1 is 2^E for 0 and 1
+  return hn::BitCast(hn::RebindToFloat<decltype(d)>(),
+                     hn::IfThenElse(hn::Gt(e, one), hn::ShiftLeft<23>(hn::Sub(e, one)), tiny));
+}
+
+// …of so many bytes E; zeros behind them.
 template <int stride>
 HWY_INLINE void powers(const std::uint8_t* from, int count, ScaleVector* to) {
   const Integers d;
-  const auto power = [&](hn::Vec<Integers> e) RECKON_INTEGERS_ATTR {
-    const auto one = hn::Set(d, 1);
-    const auto tiny = hn::ShiftLeft<21>(hn::Add(e, one));  // E + 1 is 2^E for 0 and 1
-    return hn::BitCast(SomeFloats(), hn::IfThenElse(hn::Gt(e, one), hn::ShiftLeft<23>(hn::Sub(e, one)), tiny));
-  };
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
     const __m128i bytes = _mm_cvtsi64_si128(static_cast<std::int64_t>(gathered<1, 8, stride>(from)));
@@ -729,18 +735,15 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
   }
 }
 
-// The panel of columns from j on, and of elements [begin, begin + depth), but for the first `done` columns; those
-// beyond the tile become zeros.
+// The panel of columns from j on, and of elements [begin, begin + depth); columns beyond the tile become zeros.
 template <class Block>
-void pack_panel(const Tile& t, std::int64_t j, std::int64_t done, std::int64_t begin, std::int64_t depth,
-                std::uint8_t* panel) {
+void pack_panel(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
   using P = Panel<Block>;
-  if (done == 0 && t.n - j < panel_columns)
-    std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
+  if (t.n - j < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
   HWY_ALIGN std::uint8_t codes[256];
   HWY_ALIGN float d[8], f[8];
   Scales s;
-  for (std::int64_t c = done; c < panel_columns && j + c < t.n; ++c) {
+  for (std::int64_t c = 0; c < panel_columns && j + c < t.n; ++c) {
     for (std::int64_t k = 0; k < depth; k += 256) {
       const std::uint8_t* group = row_of(t, j + c) + row_bytes(t.dtype, begin + k);
       const int count = static_cast<int>((depth - k < 256 ? depth - k : 256) / 32);

@@ -27,6 +27,8 @@ bool is_interleaved_faster([[maybe_unused]] DType dtype) {
 #endif
 }
 
+std::int64_t lanes_of_floats() { return static_cast<std::int64_t>(hn::Lanes(Floats())); }
+
 // Of 32 elements the largest size, or NaN where one is that: as integers, bits of floats without a sign are in the
 // order of the floats, and those of NaN behind them.
 inline float largest_of(const float* x) {
@@ -96,6 +98,13 @@ namespace reckon {
 
 HWY_EXPORT(quantise);
 HWY_EXPORT(is_interleaved_faster);
+HWY_EXPORT(lanes_of_floats);
+
+std::int64_t rows_together() {
+  if (byte_dots() == ByteDots::avx) return 8;
+  if (byte_dots() == ByteDots::avx512) return 16;
+  return HWY_DYNAMIC_DISPATCH(lanes_of_floats)();
+}
 
 bool want_interleaved(DType dtype) {
   if (dtype == DType::q8_0 && byte_dots() == ByteDots::none) return false;  // was not measured to be faster

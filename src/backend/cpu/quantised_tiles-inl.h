@@ -91,8 +91,7 @@ struct InterleavedReading {
 };
 template <class Block>
 InterleavedReading interleaved_reading() {
-  constexpr int units = Interleaved<Block>::elements > 32 ? 2 : 1;  // K blocks are longer, and take longer
-  if (sequential_on_amd && cores() != Cores::others) return {1, units * ahead_alone(cores())};
+  if (sequential_on_amd && cores() != Cores::others) return {1, ahead_alone(cores())};
   return {2, interleaved_ahead};
 }
 #endif
@@ -106,19 +105,19 @@ void few_rows_of(const Tile& t, std::int64_t first) {
   std::int64_t j = 0;
 #if RECKON_WIDE
   if constexpr (Interleaved<Block>::there) {
-    const std::int64_t all = std::min(t.n, t.interleaved) / rows_together,
-                       bytes = row_bytes(t.dtype, rows_together * t.k);
+    const std::int64_t all = std::min(t.n, t.interleaved) / rows_of_line,
+                       bytes = row_bytes(t.dtype, rows_of_line * t.k);
     const InterleavedReading how = interleaved_reading<Block>();
     if constexpr (rows == 1) {
       if (how.panels == 2) {
         const std::int64_t far = all / 2;  // panels
-        for (; j < far * rows_together; j += rows_together)
-          interleaved_dots<Block, 1, 2>(row_of(t, j), far * bytes, x, t.k, out + j, t.out_stride, far * rows_together,
+        for (; j < far * rows_of_line; j += rows_of_line)
+          interleaved_dots<Block, 1, 2>(row_of(t, j), far * bytes, x, t.k, out + j, t.out_stride, far * rows_of_line,
                                         how.ahead);
         j *= 2;
       }
     }
-    for (; j < all * rows_together; j += rows_together)
+    for (; j < all * rows_of_line; j += rows_of_line)
       interleaved_dots<Block, rows, 1>(row_of(t, j), 0, x, t.k, out + j, t.out_stride, 0, how.ahead);
   }
 #endif
@@ -191,21 +190,19 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
 // A panel, of interleaved columns or others.
 template <class Block>
 void pack_columns(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
-  std::int64_t done = 0;
 #if RECKON_WIDE
   if constexpr (Interleaved<Block>::there) {
     using P = Panel<Block>;
     using I = Interleaved<Block>;
-    if (t.interleaved > 0 && t.n - j < panel_columns)
-      std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
-    for (; done < panel_columns && j + done + rows_together <= std::min(t.n, t.interleaved); done += rows_together) {
-      const std::uint8_t* w = row_of(t, j + done) + row_bytes(t.dtype, rows_together * begin);
-      for (std::int64_t k = 0; k < depth; k += I::elements, w += rows_together * Block::bytes)
-        I::unpack(w, {panel + k / P::unit * P::bytes_of_unit + 4 * done, P::line, P::lines}, P::bytes_of_unit);
+    if (j + panel_columns <= std::min(t.n, t.interleaved)) {
+      const std::uint8_t* w = row_of(t, j) + row_bytes(t.dtype, rows_of_line * begin);
+      for (std::int64_t k = 0; k < depth; k += I::elements, w += rows_of_line * Block::bytes)
+        I::unpack(w, {panel + k / P::unit * P::bytes_of_unit, P::lines}, P::bytes_of_unit);
+      return;
     }
   }
 #endif
-  pack_panel<Block>(t, j, done, begin, depth, panel);
+  pack_panel<Block>(t, j, begin, depth, panel);
 }
 
 template <class Block>
