@@ -95,7 +95,7 @@ TEST(Quantise, ImportantColumnsLoseLess) {
   for (std::size_t i = 0; i < importance.size(); i += 4) importance[i] = 1000;
   for (const auto& [dtype, plain, weighted] : of_ggml) {
     if (dtype == DType::mxfp4) continue;  // a power of two leaves little to choose
-    const auto lost = [&](const float* by) {
+    const auto lost = [&, dtype = dtype](const float* by) {
       const std::vector<float> y = decoded(dtype, encoded(dtype, x, by), x.size());
       double sum = 0;
       for (std::size_t i = 0; i < x.size(); i += 4) sum += std::pow(double{y[i]} - x[i], 2);
