@@ -219,7 +219,7 @@ TEST(Korthikanti, FourSetUpsKeepTheirGibibytesOnTheFirstRank) {
       workload.recompute = present ? Recompute::selective : Recompute::none;
       workload.dropout = workload.attention_dropout = 0.1;
       const std::int64_t pieces = layout.virtual_stages;
-      const auto saved = [&](std::int64_t layers) {
+      const auto saved = [&, given = given](std::int64_t layers) {
         Set set = given;
         set.layers = layers;
         return compile(gpt(set), workload, megatron_target).plan.saved;
