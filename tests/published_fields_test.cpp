@@ -70,6 +70,7 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"zaya_first", "", "zaya_use_mod", false, "expected true"},
       {"zaya_first", "", "zaya_layers", json::array({"a", 16}),
        "zaya_layers is an array of 2, which is not understood"},
+      {"llama4", "", "is_encoder_decoder", true, "expected false: only decoders are supported"},
       {"inkling", "text_config", "use_sconv", false, "expected true"},
       {"inkling", "text_config", "q_bias", true, "has no such biases"},
       {"inkling", "text_config", "gate_activation", "softmax", "expected sigmoid"},

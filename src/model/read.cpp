@@ -62,11 +62,13 @@ const std::initializer_list<Text> harmless = {
     "id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task", "chunk_size_feed_forward",
     "tf_legacy_loss", "is_decoder", "tie_encoder_decoder", "cross_attention_hidden_size"};
 
+void expect_decoder(Fields& fields) { fields.expect_off("is_encoder_decoder", "false: only decoders are supported"); }
+
 }  // namespace
 
 void read_common(Fields& fields) {
   fields.ignore(harmless);
-  fields.expect_off("is_encoder_decoder", "false: only decoders are supported");
+  expect_decoder(fields);
   fields.expect_off("pruned_heads", "empty: pruned heads are not supported");
   if (fields.number("rope_ratio", 1.0) != 1.0) fields.fail("rope_ratio", "1");
   fields.expect_off("use_mrope", "false: positions have one axis");
@@ -221,7 +223,10 @@ Model read_config(Fields& file) {
   // The whole's architectures say what is there; how many tokens a picture is.
   if (nest != nullptr) fields.ignore({"architectures", "num_image_tokens"});
   Model model = read_network(fields);
-  if (nest != nullptr) expect_same_sizes(file, fields, nest);
+  if (nest != nullptr) {
+    expect_same_sizes(file, fields, nest);
+    expect_decoder(file);
+  }
   // A wrapper's own word on the head holds, whatever its language model says.
   if (nest != nullptr) model.head.tied = file.flag("tie_word_embeddings", model.head.tied);
   model.name = file.where();
