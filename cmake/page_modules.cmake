@@ -19,7 +19,15 @@ foreach(source ${kernel_sources})
   elseif(source MATCHES "/(activate|finish)[.]cpp$")
     set(level -O2)
   endif()
-  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${level};-finline-functions;-msimd128")
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${level};-finline-functions;-msimd128" SKIP_PRECOMPILE_HEADERS ON)
+endforeach()
+
+# The large headers are compiled once for all files that have the same flags. (With the time of that in it, ccache would
+# take the result for another one each time.)
+target_compile_options(reckon_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+foreach(part core run)
+  target_precompile_headers(reckon_${part}_speaking PRIVATE <algorithm> <functional> <map> <optional> <string> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+  target_precompile_headers(reckon_${part} REUSE_FROM reckon_${part}_speaking)
 endforeach()
 
 # add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and
