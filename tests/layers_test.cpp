@@ -27,7 +27,7 @@ Layers eight() {
   return layers;
 }
 
-std::vector<std::int64_t> sizes(const Layers& layers) {
+std::vector<std::int64_t> sizes_of(const Layers& layers) {
   std::vector<std::int64_t> found;
   for (const Layer& layer : layers) found.push_back(feed_forward_of(layer)->d_ff);
   return found;
@@ -36,7 +36,7 @@ std::vector<std::int64_t> sizes(const Layers& layers) {
 TEST(Layers, GoOnWithTheirPattern) {
   const Layers layers = eight();
   EXPECT_EQ(layers.size(), 8u);
-  EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{1, 2, 3, 4, 2, 3, 4, 2}));
+  EXPECT_EQ(sizes_of(layers), (std::vector<std::int64_t>{1, 2, 3, 4, 2, 3, 4, 2}));
   EXPECT_EQ(feed_forward_of(layers[6])->d_ff, 4);
   EXPECT_EQ(feed_forward_of(layers.front())->d_ff, 1);
   EXPECT_EQ(feed_forward_of(layers.back())->d_ff, 2);
@@ -57,23 +57,23 @@ TEST(Layers, AreEqualWhetherWrittenOutOrNot) {
 TEST(Layers, ChangingOneChangesNoOther) {
   Layers layers = eight();
   feed_forward_of(layers[4])->d_ff = 5;
-  EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 3, 4, 2}));
+  EXPECT_EQ(sizes_of(layers), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 3, 4, 2}));
   for (Layer& layer : layers) feed_forward_of(layer)->d_ff *= 10;
-  EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{10, 20, 30, 40, 50, 30, 40, 20}));
+  EXPECT_EQ(sizes_of(layers), (std::vector<std::int64_t>{10, 20, 30, 40, 50, 30, 40, 20}));
   layers.resize(2);
-  EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{10, 20}));
+  EXPECT_EQ(sizes_of(layers), (std::vector<std::int64_t>{10, 20}));
   layers.clear();
   EXPECT_TRUE(layers.empty());
   layers.assign(3, wide(7));
   feed_forward_of(layers.back())->d_ff = 8;
-  EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{7, 7, 8}));
+  EXPECT_EQ(sizes_of(layers), (std::vector<std::int64_t>{7, 7, 8}));
 }
 
 TEST(Layers, KnowHowFarAPatternReaches) {
   for (std::size_t n = 4; n < 20; ++n) {
     Layers folded = eight();
     folded.repeat(1, 3, n);
-    const std::vector<std::int64_t> plain = sizes(folded);
+    const std::vector<std::int64_t> plain = sizes_of(folded);
     for (std::size_t first = 0; first < n; ++first) {
       for (std::size_t period = 1; first + period <= n; ++period) {
         std::size_t expected = first + period;

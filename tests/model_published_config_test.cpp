@@ -13,11 +13,11 @@
 namespace reckon {
 namespace {
 
-Model read(const char* text) { return read_config(nlohmann::json::parse(text), "config.json"); }
+Model read_published(const char* text) { return read_config(nlohmann::json::parse(text), "config.json"); }
 
 TEST(PublishedConfig, Gpt2IsRead) {
   const Model model =
-      read(R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
+      read_published(R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
     "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02,
     "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12,
     "n_positions": 1024, "resid_pdrop": 0.1, "summary_activation": null, "summary_first_dropout": 0.1,
@@ -28,7 +28,7 @@ TEST(PublishedConfig, Gpt2IsRead) {
 
 TEST(PublishedConfig, DistilGpt2IsRead) {
   const Model model =
-      read(R"({"_num_labels": 1, "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
+      read_published(R"({"_num_labels": 1, "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
     "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "id2label": {"0": "LABEL_0"},
     "initializer_range": 0.02, "label2id": {"LABEL_0": 0}, "layer_norm_epsilon": 1e-05, "model_type": "gpt2",
     "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 6, "n_positions": 1024, "resid_pdrop": 0.1,
@@ -39,7 +39,7 @@ TEST(PublishedConfig, DistilGpt2IsRead) {
 }
 
 TEST(PublishedConfig, GptNeo13BIsRead) {
-  const Model model = read(R"({"activation_function": "gelu_new", "architectures": ["GPTNeoForCausalLM"],
+  const Model model = read_published(R"({"activation_function": "gelu_new", "architectures": ["GPTNeoForCausalLM"],
     "attention_dropout": 0, "attention_layers": ["global", "local", "global", "local"],
     "attention_types": [[["global", "local"], 2]], "bos_token_id": 50256, "embed_dropout": 0, "eos_token_id": 50256,
     "gradient_checkpointing": false, "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": null,
@@ -53,7 +53,7 @@ TEST(PublishedConfig, GptNeo13BIsRead) {
 
 TEST(PublishedConfig, GptJIsRead) {
   const Model model =
-      read(R"({"activation_function": "gelu_new", "architectures": ["GPTJForCausalLM"], "attn_pdrop": 0.0,
+      read_published(R"({"activation_function": "gelu_new", "architectures": ["GPTJForCausalLM"], "attn_pdrop": 0.0,
     "bos_token_id": 50256, "embd_pdrop": 0.0, "eos_token_id": 50256, "gradient_checkpointing": false,
     "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gptj", "n_embd": 4096, "n_head": 16,
     "n_inner": null, "n_layer": 28, "n_positions": 2048, "resid_pdrop": 0.0, "rotary": true, "rotary_dim": 64,
@@ -65,7 +65,7 @@ TEST(PublishedConfig, GptJIsRead) {
 }
 
 TEST(PublishedConfig, PythiaIsRead) {
-  const Model model = read(R"({"architectures": ["GPTNeoXForCausalLM"], "bos_token_id": 0, "eos_token_id": 0,
+  const Model model = read_published(R"({"architectures": ["GPTNeoXForCausalLM"], "bos_token_id": 0, "eos_token_id": 0,
     "hidden_act": "gelu", "hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072,
     "layer_norm_eps": 1e-05, "max_position_embeddings": 2048, "model_type": "gpt_neox", "num_attention_heads": 12,
     "num_hidden_layers": 12, "rotary_emb_base": 10000, "rotary_pct": 0.25, "tie_word_embeddings": false,
@@ -75,7 +75,7 @@ TEST(PublishedConfig, PythiaIsRead) {
 }
 
 TEST(PublishedConfig, GptNeox20BIsRead) {
-  const Model model = read(R"({"architectures": ["GPTNeoXForCausalLM"], "attention_probs_dropout_prob": 0,
+  const Model model = read_published(R"({"architectures": ["GPTNeoXForCausalLM"], "attention_probs_dropout_prob": 0,
     "bos_token_id": 0, "eos_token_id": 0, "hidden_act": "gelu_fast", "hidden_dropout_prob": 0, "hidden_size": 6144,
     "initializer_range": 0.02, "intermediate_size": 24576, "layer_norm_eps": 1e-05, "max_position_embeddings": 2048,
     "model_type": "gpt_neox", "num_attention_heads": 64, "num_hidden_layers": 44, "rotary_emb_base": 10000,
@@ -86,7 +86,7 @@ TEST(PublishedConfig, GptNeox20BIsRead) {
 
 TEST(PublishedConfig, Opt350MIsRead) {
   const Model model =
-      read(R"({"_name_or_path": "opt-350m", "_remove_final_layer_norm": false, "activation_dropout": 0.0,
+      read_published(R"({"_name_or_path": "opt-350m", "_remove_final_layer_norm": false, "activation_dropout": 0.0,
     "activation_function": "relu", "architectures": ["OPTForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 2,
     "do_layer_norm_before": false, "dropout": 0.1, "eos_token_id": 2, "ffn_dim": 4096, "hidden_size": 1024,
     "init_std": 0.02, "layerdrop": 0.0, "max_position_embeddings": 2048, "model_type": "opt", "num_attention_heads": 16,
@@ -97,7 +97,7 @@ TEST(PublishedConfig, Opt350MIsRead) {
 }
 
 TEST(PublishedConfig, Bloom560MIsReadInItsMegatronForm) {
-  const Model model = read(R"({"apply_residual_connection_post_layernorm": false, "attention_dropout": 0.0,
+  const Model model = read_published(R"({"apply_residual_connection_post_layernorm": false, "attention_dropout": 0.0,
     "attention_softmax_in_fp32": true, "bias_dropout_fusion": true, "bos_token_id": 1, "eos_token_id": 2,
     "pad_token_id": 3, "unk_token_id": 0, "hidden_dropout": 0.0, "initializer_range": 0.02, "layer_norm_epsilon": 1e-05,
     "masked_softmax_fusion": true, "model_type": "bloom", "n_embed": 1024, "n_inner": null, "n_layer": 24,
@@ -108,7 +108,7 @@ TEST(PublishedConfig, Bloom560MIsReadInItsMegatronForm) {
 }
 
 TEST(PublishedConfig, Falcon40BIsRead) {
-  const Model model = read(R"({"alibi": false, "apply_residual_connection_post_layernorm": false,
+  const Model model = read_published(R"({"alibi": false, "apply_residual_connection_post_layernorm": false,
     "architectures": ["FalconForCausalLM"], "attention_dropout": 0.0, "auto_map": {"AutoConfig": "x--y.Z"}, "bias": false,
     "bos_token_id": 11, "eos_token_id": 11, "hidden_dropout": 0.0, "hidden_size": 8192, "initializer_range": 0.02,
     "layer_norm_epsilon": 1e-05, "model_type": "falcon", "multi_query": true, "new_decoder_architecture": true,
@@ -119,7 +119,7 @@ TEST(PublishedConfig, Falcon40BIsRead) {
 }
 
 TEST(PublishedConfig, Falcon11BIsRead) {
-  const Model model = read(R"({"activation": "gelu", "alibi": false, "architectures": ["FalconForCausalLM"],
+  const Model model = read_published(R"({"activation": "gelu", "alibi": false, "architectures": ["FalconForCausalLM"],
     "attention_dropout": 0.0, "bias": false, "bos_token_id": 11, "eos_token_id": 11, "ff_factor": 4,
     "ffn_hidden_size": 16384, "hidden_dropout": 0.0, "hidden_size": 4096, "initializer_range": 0.02,
     "layer_norm_epsilon": 1e-05, "max_position_embeddings": 8192, "model_type": "falcon", "multi_query": true,
@@ -133,7 +133,7 @@ TEST(PublishedConfig, Falcon11BIsRead) {
 }
 
 TEST(PublishedConfig, Llama1IsRead) {
-  const Model model = read(R"({"architectures": ["LlamaForCausalLM"], "bos_token_id": 1, "eos_token_id": 2,
+  const Model model = read_published(R"({"architectures": ["LlamaForCausalLM"], "bos_token_id": 1, "eos_token_id": 2,
     "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 11008, "initializer_range": 0.02,
     "max_sequence_length": 2048, "max_position_embeddings": 2048, "model_type": "llama", "num_attention_heads": 32,
     "num_hidden_layers": 32, "pad_token_id": 0, "rms_norm_eps": 1e-06, "torch_dtype": "float16",
@@ -143,7 +143,8 @@ TEST(PublishedConfig, Llama1IsRead) {
 }
 
 TEST(PublishedConfig, Llama31IsRead) {
-  const Model model = read(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  const Model model =
+      read_published(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "bos_token_id": 128000, "eos_token_id": [128001, 128008, 128009], "hidden_act": "silu", "hidden_size": 4096,
     "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 131072, "mlp_bias": false,
     "model_type": "llama", "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
@@ -155,7 +156,8 @@ TEST(PublishedConfig, Llama31IsRead) {
 }
 
 TEST(PublishedConfig, SmolLM2IsRead) {
-  const Model model = read(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  const Model model =
+      read_published(R"({"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "bos_token_id": 0, "eos_token_id": 0, "hidden_act": "silu", "hidden_size": 576, "initializer_range": 0.041666666666666664,
     "intermediate_size": 1536, "is_llama_config": true, "max_position_embeddings": 8192, "model_type": "llama",
     "num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads": 3, "pretraining_tp": 1,
@@ -166,7 +168,8 @@ TEST(PublishedConfig, SmolLM2IsRead) {
 }
 
 TEST(PublishedConfig, MistralNemoIsRead) {
-  const Model model = read(R"({"architectures": ["MistralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1,
+  const Model model =
+      read_published(R"({"architectures": ["MistralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1,
     "eos_token_id": 2, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120, "initializer_range": 0.02,
     "intermediate_size": 14336, "max_position_embeddings": 131072, "model_type": "mistral", "num_attention_heads": 32,
     "num_hidden_layers": 40, "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
@@ -177,7 +180,8 @@ TEST(PublishedConfig, MistralNemoIsRead) {
 }
 
 TEST(PublishedConfig, Mixtral8x7BIsRead) {
-  const Model model = read(R"({"architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1,
+  const Model model =
+      read_published(R"({"architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1,
     "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336,
     "max_position_embeddings": 32768, "model_type": "mixtral", "num_attention_heads": 32, "num_experts_per_tok": 2,
     "num_hidden_layers": 32, "num_key_value_heads": 8, "num_local_experts": 8, "output_router_logits": false,
@@ -188,7 +192,8 @@ TEST(PublishedConfig, Mixtral8x7BIsRead) {
 }
 
 TEST(PublishedConfig, Qwen25IsRead) {
-  const Model model = read(R"({"architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
+  const Model model =
+      read_published(R"({"architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
     "eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 3584, "initializer_range": 0.02,
     "intermediate_size": 18944, "max_position_embeddings": 131072, "max_window_layers": 28, "model_type": "qwen2",
     "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4, "rms_norm_eps": 1e-06,
@@ -200,7 +205,7 @@ TEST(PublishedConfig, Qwen25IsRead) {
 
 TEST(PublishedConfig, Qwen330BA3BIsRead) {
   const Model model =
-      read(R"({"architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+      read_published(R"({"architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "bos_token_id": 151643, "decoder_sparse_step": 1, "eos_token_id": 151645, "head_dim": 128, "hidden_act": "silu",
     "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 6144, "max_position_embeddings": 40960,
     "max_window_layers": 48, "mlp_only_layers": [], "model_type": "qwen3_moe", "moe_intermediate_size": 768,
@@ -214,7 +219,7 @@ TEST(PublishedConfig, Qwen330BA3BIsRead) {
 
 TEST(PublishedConfig, Gemma29BIsRead) {
   const Model model =
-      read(R"({"architectures": ["Gemma2ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+      read_published(R"({"architectures": ["Gemma2ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "attn_logit_softcapping": 50.0, "bos_token_id": 2, "cache_implementation": "hybrid", "eos_token_id": 1,
     "final_logit_softcapping": 30.0, "head_dim": 256, "hidden_act": "gelu_pytorch_tanh",
     "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 3584, "initializer_range": 0.02, "intermediate_size": 14336,
@@ -227,7 +232,7 @@ TEST(PublishedConfig, Gemma29BIsRead) {
 
 TEST(PublishedConfig, Gemma31BIsRead) {
   const Model model =
-      read(R"({"architectures": ["Gemma3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+      read_published(R"({"architectures": ["Gemma3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "attn_logit_softcapping": null, "bos_token_id": 2, "cache_implementation": "hybrid", "eos_token_id": [1, 106],
     "final_logit_softcapping": null, "head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 1152,
     "initializer_range": 0.02, "intermediate_size": 6912, "max_position_embeddings": 32768, "model_type": "gemma3_text",
@@ -240,7 +245,8 @@ TEST(PublishedConfig, Gemma31BIsRead) {
 }
 
 TEST(PublishedConfig, Phi2IsRead) {
-  const Model model = read(R"({"architectures": ["PhiForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 50256,
+  const Model model =
+      read_published(R"({"architectures": ["PhiForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 50256,
     "embd_pdrop": 0.0, "eos_token_id": 50256, "hidden_act": "gelu_new", "hidden_size": 2560, "initializer_range": 0.02,
     "intermediate_size": 10240, "layer_norm_eps": 1e-05, "max_position_embeddings": 2048, "model_type": "phi",
     "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 32, "partial_rotary_factor": 0.4,
@@ -250,7 +256,8 @@ TEST(PublishedConfig, Phi2IsRead) {
 }
 
 TEST(PublishedConfig, Phi3MiniIsRead) {
-  const Model model = read(R"({"_name_or_path": "Phi-3-mini-4k-instruct", "architectures": ["Phi3ForCausalLM"],
+  const Model model =
+      read_published(R"({"_name_or_path": "Phi-3-mini-4k-instruct", "architectures": ["Phi3ForCausalLM"],
     "attention_dropout": 0.0, "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"}, "bos_token_id": 1,
     "embd_pdrop": 0.0, "eos_token_id": 32000, "hidden_act": "silu", "hidden_size": 3072, "initializer_range": 0.02,
     "intermediate_size": 8192, "max_position_embeddings": 4096, "model_type": "phi3", "num_attention_heads": 32,
@@ -262,7 +269,8 @@ TEST(PublishedConfig, Phi3MiniIsRead) {
 }
 
 TEST(PublishedConfig, Olmo2IsRead) {
-  const Model model = read(R"({"architectures": ["Olmo2ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  const Model model =
+      read_published(R"({"architectures": ["Olmo2ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "eos_token_id": 100257, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
     "intermediate_size": 11008, "max_position_embeddings": 4096, "model_type": "olmo2", "num_attention_heads": 32,
     "num_hidden_layers": 32, "num_key_value_heads": 32, "pad_token_id": 100277, "rms_norm_eps": 1e-06,
@@ -272,7 +280,7 @@ TEST(PublishedConfig, Olmo2IsRead) {
 }
 
 TEST(PublishedConfig, Starcoder23BIsRead) {
-  const Model model = read(R"({"activation_function": "gelu", "architectures": ["Starcoder2ForCausalLM"],
+  const Model model = read_published(R"({"activation_function": "gelu", "architectures": ["Starcoder2ForCausalLM"],
     "attention_dropout": 0.1, "attention_softmax_in_fp32": true, "bos_token_id": 0, "embedding_dropout": 0.1,
     "eos_token_id": 0, "hidden_act": "gelu_pytorch_tanh", "hidden_size": 3072, "initializer_range": 0.018042,
     "intermediate_size": 12288, "layer_norm_epsilon": 1e-05, "max_position_embeddings": 16384, "mlp_type": "default",
@@ -286,7 +294,8 @@ TEST(PublishedConfig, Starcoder23BIsRead) {
 }
 
 TEST(PublishedConfig, StableLm2IsRead) {
-  const Model model = read(R"({"architectures": ["StableLmForCausalLM"], "bos_token_id": 100257, "eos_token_id": 100257,
+  const Model model =
+      read_published(R"({"architectures": ["StableLmForCausalLM"], "bos_token_id": 100257, "eos_token_id": 100257,
     "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 5632,
     "max_position_embeddings": 4096, "model_type": "stablelm", "layer_norm_eps": 1e-05, "num_attention_heads": 32,
     "num_hidden_layers": 24, "num_key_value_heads": 32, "partial_rotary_factor": 0.25, "rope_theta": 10000,
@@ -297,7 +306,7 @@ TEST(PublishedConfig, StableLm2IsRead) {
 
 TEST(PublishedConfig, CommandRIsRead) {
   const Model model =
-      read(R"({"architectures": ["CohereForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+      read_published(R"({"architectures": ["CohereForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "bos_token_id": 5, "eos_token_id": 255001, "hidden_act": "silu", "hidden_size": 8192, "initializer_range": 0.02,
     "intermediate_size": 22528, "layer_norm_eps": 1e-05, "logit_scale": 0.0625, "max_position_embeddings": 8192,
     "model_max_length": 131072, "model_type": "cohere", "num_attention_heads": 64, "num_hidden_layers": 40,
@@ -309,7 +318,7 @@ TEST(PublishedConfig, CommandRIsRead) {
 
 TEST(PublishedConfig, Granite3IsRead) {
   const Model model =
-      read(R"({"architectures": ["GraniteForCausalLM"], "attention_bias": false, "attention_dropout": 0.1,
+      read_published(R"({"architectures": ["GraniteForCausalLM"], "attention_bias": false, "attention_dropout": 0.1,
     "attention_multiplier": 0.0078125, "bos_token_id": 0, "embedding_multiplier": 12.0, "eos_token_id": 0,
     "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 12800,
     "logits_scaling": 16.0, "max_position_embeddings": 4096, "mlp_bias": false, "model_type": "granite",
@@ -321,7 +330,7 @@ TEST(PublishedConfig, Granite3IsRead) {
 }
 
 TEST(PublishedConfig, DeepseekV2IsRead) {
-  const Model model = read(R"({"architectures": ["DeepseekV2ForCausalLM"], "attention_bias": false,
+  const Model model = read_published(R"({"architectures": ["DeepseekV2ForCausalLM"], "attention_bias": false,
     "attention_dropout": 0.0, "auto_map": {"AutoConfig": "configuration_deepseek.DeepseekV2Config"},
     "aux_loss_alpha": 0.001, "bos_token_id": 100000, "eos_token_id": 100001, "first_k_dense_replace": 1,
     "hidden_act": "silu", "hidden_size": 5120, "initializer_range": 0.02, "intermediate_size": 12288,
@@ -338,7 +347,7 @@ TEST(PublishedConfig, DeepseekV2IsRead) {
 }
 
 TEST(PublishedConfig, DeepseekR1IsRead) {
-  const Model model = read(R"({"architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false,
+  const Model model = read_published(R"({"architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false,
     "attention_dropout": 0.0, "auto_map": {"AutoConfig": "configuration_deepseek.DeepseekV3Config"},
     "aux_loss_alpha": 0.001, "bos_token_id": 0, "eos_token_id": 1, "ep_size": 1, "first_k_dense_replace": 3,
     "hidden_act": "silu", "hidden_size": 7168, "initializer_range": 0.02, "intermediate_size": 18432,
@@ -357,7 +366,7 @@ TEST(PublishedConfig, DeepseekR1IsRead) {
 }
 
 TEST(PublishedConfig, KimiK2IsReadAsDeepseekV3) {
-  const Model model = read(R"({"architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false,
+  const Model model = read_published(R"({"architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false,
     "attention_dropout": 0.0, "auto_map": {"AutoConfig": "configuration_deepseek.DeepseekV3Config"},
     "aux_loss_alpha": 0.001, "bos_token_id": 163584, "eos_token_id": 163585, "first_k_dense_replace": 1,
     "hidden_act": "silu", "hidden_size": 7168, "initializer_range": 0.02, "intermediate_size": 18432,
@@ -380,7 +389,8 @@ TEST(PublishedConfig, KimiK2IsReadAsDeepseekV3) {
 }
 
 TEST(PublishedConfig, GptOssIsRead) {
-  const Model model = read(R"({"architectures": ["GptOssForCausalLM"], "attention_bias": true, "attention_dropout": 0.0,
+  const Model model =
+      read_published(R"({"architectures": ["GptOssForCausalLM"], "attention_bias": true, "attention_dropout": 0.0,
     "eos_token_id": 200002, "experts_per_token": 4, "head_dim": 64, "hidden_act": "silu", "hidden_size": 2880,
     "initial_context_length": 4096, "initializer_range": 0.02, "intermediate_size": 2880,
     "layer_types": ["sliding_attention", "full_attention"], "max_position_embeddings": 131072, "model_type": "gpt_oss",

@@ -26,7 +26,7 @@ const char* const gemma3_4b = R"({"architectures": ["Gemma3ForConditionalGenerat
     "vision_config": {"hidden_size": 1152, "image_size": 896, "intermediate_size": 4304,
     "model_type": "siglip_vision_model", "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14}})";
 
-Model read(const std::string& text) { return read_config(json::parse(text), "config.json"); }
+Model read_nested(const std::string& text) { return read_config(json::parse(text), "config.json"); }
 
 json small_llama() {
   return {{"model_type", "llama"},    {"hidden_size", 64},        {"num_hidden_layers", 2}, {"num_attention_heads", 4},
@@ -49,7 +49,7 @@ Notes notes(const json& changes) {
 }
 
 TEST(NestedConfig, GemmaThreesLanguageModelIsReadWithTheSizesThatAreLeftOut) {
-  const Model model = read(gemma3_4b);
+  const Model model = read_nested(gemma3_4b);
   EXPECT_EQ(model.family, "gemma3_text");
   EXPECT_EQ(model.vocab_size, 262208);  // Gemma3TextConfig's
   EXPECT_EQ(model.layers.size(), 34u);
@@ -167,7 +167,7 @@ TEST(NestedConfig, QwenTwoVLMayHaveItsLanguageModelAtTheTop) {
 }
 
 TEST(NestedConfig, LlavasLanguageModelHasTheSizesOfVicuna) {
-  const Model model = read(R"({"architectures": ["LlavaForConditionalGeneration"], "ignore_index": -100,
+  const Model model = read_nested(R"({"architectures": ["LlavaForConditionalGeneration"], "ignore_index": -100,
     "image_token_index": 32000, "model_type": "llava", "pad_token_id": 32001, "projector_hidden_act": "gelu",
     "text_config": {"_name_or_path": "lmsys/vicuna-7b-v1.5", "architectures": ["LlamaForCausalLM"],
     "max_position_embeddings": 4096, "model_type": "llama", "rms_norm_eps": 1e-05, "torch_dtype": "float16",
@@ -178,7 +178,7 @@ TEST(NestedConfig, LlavasLanguageModelHasTheSizesOfVicuna) {
 }
 
 TEST(NestedConfig, MayCarryEveryFieldOfTransformersBaseClass) {
-  const Model model = read(R"({"model_type": "mistral3", "text_config": {"_attn_implementation_autoset": true,
+  const Model model = read_nested(R"({"model_type": "mistral3", "text_config": {"_attn_implementation_autoset": true,
     "_name_or_path": "", "add_cross_attention": false, "architectures": null, "attention_dropout": 0.0,
     "bad_words_ids": null, "begin_suppress_tokens": null, "bos_token_id": 1, "chunk_size_feed_forward": 0,
     "cross_attention_hidden_size": null, "decoder_start_token_id": null, "diversity_penalty": 0.0, "do_sample": false,

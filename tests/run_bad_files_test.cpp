@@ -12,7 +12,7 @@
 namespace reckon {
 namespace {
 
-const std::string tiny = project_folder() + "/tests/data/tiny/";
+const std::string tiny_models = project_folder() + "/tests/data/tiny/";
 
 class BadFiles : public ProgramTest {
  protected:
@@ -38,7 +38,7 @@ class BadFiles : public ProgramTest {
   fs::path copy() const {
     const fs::path folder = folder_ / "model";
     fs::remove_all(folder);
-    fs::copy(tiny + "gpt2", folder);
+    fs::copy(tiny_models + "gpt2", folder);
     return folder;
   }
 

@@ -18,7 +18,7 @@
 namespace reckon {
 namespace {
 
-const std::filesystem::path tiny = testing_models::tiny_folder();
+const std::filesystem::path tiny_folders = testing_models::tiny_folder();
 
 struct Reference {
   Model model;
@@ -29,8 +29,8 @@ struct Reference {
 
 Reference reference(const std::string& folder) {
   Reference r;
-  r.model = load_model((tiny / folder).string());
-  std::ifstream file(tiny / folder / "io.json");
+  r.model = load_model((tiny_folders / folder).string());
+  std::ifstream file(tiny_folders / folder / "io.json");
   const auto io = nlohmann::json::parse(file);
   r.batch = static_cast<std::int64_t>(io["ids"].size());
   r.tokens = static_cast<std::int64_t>(io["ids"][0].size());
@@ -53,7 +53,7 @@ std::vector<float> run(const Reference& r, const std::string& folder, std::int64
   options.capacity = r.tokens;
   options.chunk = chunk;
   options.threads = threads;
-  Engine engine(r.model, Weights::load(r.model, tiny / folder), options);
+  Engine engine(r.model, Weights::load(r.model, tiny_folders / folder), options);
   std::vector<float> all;
   for (std::int64_t b = 0; b < r.batch; ++b) {
     Session session = engine.session();
@@ -95,7 +95,7 @@ TEST_P(GoldenRun, MeasuresWhatItPredicts) {
   options.tokens = 20;
   options.steps = 3;
   options.batch = 2;
-  const Verification v = verify(r.model, Weights::load(r.model, tiny / GetParam()), options);
+  const Verification v = verify(r.model, Weights::load(r.model, tiny_folders / GetParam()), options);
   for (const Check& check : v.checks)
     EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of " << to_string(check.lowered);
   for (const std::string& finding : v.findings) ADD_FAILURE() << finding;
@@ -162,7 +162,8 @@ TEST(Engine, AWindowOverLatentsGivesTheLogitsOfARunWithoutACache) {
     const std::int64_t vocabulary = r.model.vocab_size;
     std::vector<float> expected;  // of the first sequence
     for (std::int64_t n = 1; n <= r.tokens; ++n) {
-      Engine engine(r.model, Weights::load(r.model, tiny / "deepseek_v2"), {.threads = 1, .capacity = n, .chunk = n});
+      Engine engine(r.model, Weights::load(r.model, tiny_folders / "deepseek_v2"),
+                    {.threads = 1, .capacity = n, .chunk = n});
       Session session = engine.session();
       const auto last = session.run(std::span(r.ids).first(static_cast<std::size_t>(n)), Logits::last);
       expected.insert(expected.end(), last.begin(), last.end());
@@ -174,7 +175,8 @@ TEST(Engine, AWindowOverLatentsGivesTheLogitsOfARunWithoutACache) {
             << "window " << window << ", chunk " << chunk << ", token " << static_cast<std::int64_t>(i) / vocabulary;
       }
     }
-    const Verification v = verify(r.model, Weights::load(r.model, tiny / "deepseek_v2"), {.tokens = 8, .batch = 2});
+    const Verification v =
+        verify(r.model, Weights::load(r.model, tiny_folders / "deepseek_v2"), {.tokens = 8, .batch = 2});
     for (const Check& check : v.checks)
       EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "
                                  << to_string(check.lowered);

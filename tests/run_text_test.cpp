@@ -15,7 +15,7 @@
 namespace reckon {
 namespace {
 
-const std::string tiny = project_folder() + "/tests/data/tiny/";
+const std::string small_models = project_folder() + "/tests/data/tiny/";
 const fs::path stories = fs::path(project_folder()) / "../shared/data/stories260K";
 
 class RunText : public ProgramTest {
@@ -43,7 +43,7 @@ class RunText : public ProgramTest {
   std::string with_end(const Json& end) const {
     const fs::path folder = folder_ / "model";
     fs::remove_all(folder);
-    fs::copy(tiny + "gpt2", folder);
+    fs::copy(small_models + "gpt2", folder);
     Json config = Json::parse(text_of(folder / "config.json"));
     config["eos_token_id"] = end;
     std::ofstream(folder / "config.json") << config;
@@ -60,10 +60,10 @@ class RunText : public ProgramTest {
 
 TEST_F(RunText, AScoreIsThatOfADirectComputation) {
   const std::string text = "A line,\nand Grüße of 40 bytes or more.";
-  const Json scored = json({"score", tiny + "gpt2", file("text", text), "--tokenizer", "bytes"});
+  const Json scored = json({"score", small_models + "gpt2", file("text", text), "--tokenizer", "bytes"});
   std::vector<int> ids;
   for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
-  const double nll = by_hand(tiny + "gpt2", ids);
+  const double nll = by_hand(small_models + "gpt2", ids);
   const auto n = static_cast<double>(text.size() - 1);  // nothing predicts the first byte
   EXPECT_EQ(scored["tokens"], text.size() - 1);
   EXPECT_EQ(scored["bytes"], text.size() - 1);
@@ -83,14 +83,14 @@ TEST_F(RunText, ShowsTheSpacesOfTokensWhereModelsAreFarthestApart) {
 }
 
 TEST_F(RunText, OpensWhatItScoresAgainstBeforeTheModelIsLoaded) {
-  fs::copy(tiny + "gpt2", folder_ / "broken");
+  fs::copy(small_models + "gpt2", folder_ / "broken");
   fs::resize_file(folder_ / "broken" / "model.safetensors", 100);
   const std::string text = file("text", "some text");
   const auto score = [&](const std::string& other) {
     return run({"score", (folder_ / "broken").string(), text, "--tokenizer", "bytes", "--against", other}).err;
   };
   EXPECT_NE(score("no-such-model").find("no-such-model"), std::string::npos) << score("no-such-model");
-  EXPECT_NE(score(tiny + "gpt2").find("model.safetensors"), std::string::npos) << score(tiny + "gpt2");
+  EXPECT_NE(score(small_models + "gpt2").find("model.safetensors"), std::string::npos) << score(small_models + "gpt2");
 }
 
 TEST_F(RunText, ALongTextIsScoredThroughASlidingWindow) {
@@ -104,17 +104,17 @@ TEST_F(RunText, ALongTextIsScoredThroughASlidingWindow) {
     arguments.insert(arguments.end(), window.begin(), window.end());
     return arguments;
   };
-  const Json scored = json(with({"score", tiny + "gpt2", file("text", text), "--tokenizer", "bytes"}));
+  const Json scored = json(with({"score", small_models + "gpt2", file("text", text), "--tokenizer", "bytes"}));
   EXPECT_EQ(scored["tokens"], 149);
-  EXPECT_EQ(scored["nll"], json(with({"score", tiny + "gpt2", "--ids", ids}))["nll"]);
-  EXPECT_NE(scored["nll"], json({"score", tiny + "gpt2", file("text", text), "--tokenizer", "bytes"})["nll"]);
+  EXPECT_EQ(scored["nll"], json(with({"score", small_models + "gpt2", "--ids", ids}))["nll"]);
+  EXPECT_NE(scored["nll"], json({"score", small_models + "gpt2", file("text", text), "--tokenizer", "bytes"})["nll"]);
 }
 
 TEST_F(RunText, ATextMayComeFromStandardInput) {
   const std::string text = file("text", "from a pipe");
-  const Result piped = run({"score", tiny + "gpt2", "-", "--tokenizer", "bytes"}, text);
+  const Result piped = run({"score", small_models + "gpt2", "-", "--tokenizer", "bytes"}, text);
   EXPECT_EQ(piped.code, 0) << piped.err;
-  EXPECT_EQ(piped.out, run({"score", tiny + "gpt2", text, "--tokenizer", "bytes"}).out);
+  EXPECT_EQ(piped.out, run({"score", small_models + "gpt2", text, "--tokenizer", "bytes"}).out);
   EXPECT_NE(piped.out.find("perplexity"), std::string::npos);
   EXPECT_EQ(piped.err, "");
 }
@@ -133,7 +133,7 @@ TEST_F(RunText, AStoryIsScoredWithItsOwnTokenizerFromItsFirstByte) {
 }
 
 TEST_F(RunText, TextEndsAtTheEndOfTextOfTheModel) {
-  const Json all = json(greedy(tiny + "gpt2"))["ids"];
+  const Json all = json(greedy(small_models + "gpt2"))["ids"];
   ASSERT_EQ(all.size(), 12u);
   const Json last = all[4];
   Json before = Json::array();
@@ -172,7 +172,7 @@ TEST_F(RunText, EndOfTextIsOneIdSeveralOrNone) {
 
 TEST_F(RunText, FirstAndLastIdsAreThoseOfTheConfigThatIsNamed) {
   using Ids = std::vector<std::int32_t>;
-  Json config = Json::parse(text_of(tiny + "gpt2/config.json"));
+  Json config = Json::parse(text_of(small_models + "gpt2/config.json"));
   const auto with = [&](const std::string& name, int bos, int eos) {
     config["bos_token_id"] = bos;
     config["eos_token_id"] = eos;
@@ -204,7 +204,7 @@ TEST_F(RunText, FirstAndLastIdsMayBeNestedWithTheLanguageModel) {
 }
 
 TEST_F(RunText, AStrideMayReachPastAShortTextButNotPastTheContext) {
-  const std::vector<std::string> words = {"score", tiny + "gpt2", "--ids", "1,2,3", "--context", "64"};
+  const std::vector<std::string> words = {"score", small_models + "gpt2", "--ids", "1,2,3", "--context", "64"};
   const auto with = [&](const char* stride) {
     std::vector<std::string> all = words;
     all.insert(all.end(), {"--stride", stride});
@@ -217,8 +217,9 @@ TEST_F(RunText, AStrideMayReachPastAShortTextButNotPastTheContext) {
 }
 
 TEST_F(RunText, BeamsAreShownAsTextTheBestFirst) {
-  std::vector<std::string> arguments = {"generate", tiny + "gpt2", "Once", "--tokenizer", "bytes", "--beams",
-                                        "3",        "--best",      "2",    "--tokens",    "5"};
+  std::vector<std::string> arguments = {
+      "generate", small_models + "gpt2", "Once", "--tokenizer", "bytes", "--beams", "3", "--best", "2", "--tokens",
+      "5"};
   const Json found = json(arguments)["continuations"];
   ASSERT_EQ(found.size(), 2u);
   const Tokenizer tokenizer = load_tokenizer("bytes");
@@ -233,8 +234,8 @@ TEST_F(RunText, BeamsAreShownAsTextTheBestFirst) {
 }
 
 TEST_F(RunText, ABeamEndsAtTheStopString) {
-  const Json found = json({"generate", tiny + "gpt2", "Once", "--tokenizer", "bytes", "--beams", "3", "--best", "3",
-                           "--length-penalty", "0", "--tokens", "5", "--stop", "<"})["continuations"];
+  const Json found = json({"generate", small_models + "gpt2", "Once", "--tokenizer", "bytes", "--beams", "3", "--best",
+                           "3", "--length-penalty", "0", "--tokens", "5", "--stop", "<"})["continuations"];
   ASSERT_EQ(found.size(), 3u);
   int stopped = 0;
   for (const Json& one : found) {
@@ -248,7 +249,7 @@ TEST_F(RunText, ABeamEndsAtTheStopString) {
 }
 
 TEST_F(RunText, LogprobsNameTheirTokens) {
-  const Json found = json(greedy(tiny + "gpt2", {"--logprobs", "3"}))["continuations"][0];
+  const Json found = json(greedy(small_models + "gpt2", {"--logprobs", "3"}))["continuations"][0];
   ASSERT_EQ(found["logprobs"].size(), 12u);
   for (std::size_t i = 0; i < 12; ++i) {
     const Json& token = found["logprobs"][i];
@@ -258,13 +259,14 @@ TEST_F(RunText, LogprobsNameTheirTokens) {
     EXPECT_EQ(token["top"][0]["log_probability"], token["log_probability"]);
     EXPECT_TRUE(token["text"].is_string() && token["top"][2]["text"].is_string());
   }
-  expect_complaint(greedy(tiny + "gpt2", {"--logprobs", "3"}), 2, "--logprobs are reported in JSON");
+  expect_complaint(greedy(small_models + "gpt2", {"--logprobs", "3"}), 2, "--logprobs are reported in JSON");
 }
 
 TEST_F(RunText, TheContextIsLeftOnlyWithAWindow) {
   const std::string fifty(50, 'a'), seventy(70, 'a');  // the context is 64
   const auto asked = [&](const std::string& prompt, const std::vector<std::string>& more) {
-    std::vector<std::string> all = {"generate", tiny + "gpt2", prompt, "--tokenizer", "bytes", "--temperature", "0"};
+    std::vector<std::string> all = {"generate", small_models + "gpt2", prompt, "--tokenizer",
+                                    "bytes",    "--temperature",       "0"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
@@ -279,8 +281,8 @@ TEST_F(RunText, TheContextIsLeftOnlyWithAWindow) {
 class RunPrompts : public RunText {
  protected:
   static std::vector<std::string> asked(const std::vector<std::string>& more) {
-    std::vector<std::string> all = {"generate",      tiny + "gpt2", "--tokenizer", "bytes",
-                                    "--temperature", "0.9",         "--seed",      "3"};
+    std::vector<std::string> all = {
+        "generate", small_models + "gpt2", "--tokenizer", "bytes", "--temperature", "0.9", "--seed", "3"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -352,7 +354,7 @@ TEST_F(RunPrompts, WhatCannotBeContinuedIsRefusedWithItsLine) {
   expect_complaint(asked({"--prompts", prompts + "2"}), 1, "cannot be opened");
   expect_complaint(asked({"a", "--prompts", good}), 2, "give no other beside it");
   expect_complaint(asked({"--ids", "1", "--prompts", good}), 2, "give no other beside it");
-  expect_complaint({"generate", tiny + "gpt2", "--tokenizer", "bytes", "--prompts", good, "--beams", "2"}, 2,
+  expect_complaint({"generate", small_models + "gpt2", "--tokenizer", "bytes", "--prompts", good, "--beams", "2"}, 2,
                    "--beams and --best search for one prompt");
 }
 
@@ -374,19 +376,19 @@ TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
   const std::string sentence = "the tokenizer has 8,192 tokens, more than the vocabulary";
   Json special = Json::parse(text_of(tokenizer));
   special["added_tokens"].push_back({{"id", 8192}, {"content", "<|last|>"}, {"special", true}});
-  expect_complaint({"generate", tiny + "gpt2", "Shall I", "--tokenizer", file("special.json", special.dump())}, 1,
-                   "the tokenizer has 8,193 tokens, more than the vocabulary");
-  expect_complaint({"generate", tiny + "gpt2", "Shall I compare thee", "--tokenizer", tokenizer}, 1, sentence);
-  expect_complaint({"score", tiny + "gpt2", file("text", "Shall I compare thee"), "--tokenizer", tokenizer}, 1,
+  expect_complaint({"generate", small_models + "gpt2", "Shall I", "--tokenizer", file("special.json", special.dump())},
+                   1, "the tokenizer has 8,193 tokens, more than the vocabulary");
+  expect_complaint({"generate", small_models + "gpt2", "Shall I compare thee", "--tokenizer", tokenizer}, 1, sentence);
+  expect_complaint({"score", small_models + "gpt2", file("text", "Shall I compare thee"), "--tokenizer", tokenizer}, 1,
                    sentence);
   expect_complaint({"generate", "mini-gpt", "--random", "1", "text"}, 2, "comes without a tokenizer");
-  expect_complaint({"generate", tiny + "gpt2", "text"}, 1, "neither tokenizer.json nor vocab.json");
+  expect_complaint({"generate", small_models + "gpt2", "text"}, 1, "neither tokenizer.json nor vocab.json");
 }
 
 TEST_F(RunText, ATextOfWhichTheTokenizerHasNothingIsRefused) {
   const std::string letters =
       file("tokenizer.json", R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
-  const std::string model = tiny + "llama3-rope", other = file("other", "xyz"),
+  const std::string model = small_models + "llama3-rope", other = file("other", "xyz"),
                     nothing = "the tokenizer has no token for anything in ";
   const auto with = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--tokenizer", letters});
@@ -458,11 +460,11 @@ TEST_F(RunText, ExplainsThePromptWithATokenizerThatFits) {
 
 TEST_F(RunText, WhatCannotBeScoredIsRefused) {
   const std::string one = file("one", "x"), none = file("none", "");
-  expect_complaint({"score", tiny + "gpt2", one, "--tokenizer", "bytes"}, 2, "nothing to predict");
-  expect_complaint({"score", tiny + "gpt2", none, "--tokenizer", "bytes"}, 2, "is empty");
-  expect_complaint({"score", tiny + "gpt2", one, "--ids", "1,2"}, 2, "give one of FILE");
-  expect_complaint({"score", tiny + "gpt2"}, 2, "give one of FILE");
-  expect_complaint({"score", tiny + "gpt2", one + "2", "--tokenizer", "bytes"}, 1, "cannot be opened");
+  expect_complaint({"score", small_models + "gpt2", one, "--tokenizer", "bytes"}, 2, "nothing to predict");
+  expect_complaint({"score", small_models + "gpt2", none, "--tokenizer", "bytes"}, 2, "is empty");
+  expect_complaint({"score", small_models + "gpt2", one, "--ids", "1,2"}, 2, "give one of FILE");
+  expect_complaint({"score", small_models + "gpt2"}, 2, "give one of FILE");
+  expect_complaint({"score", small_models + "gpt2", one + "2", "--tokenizer", "bytes"}, 1, "cannot be opened");
 }
 
 TEST(Continuation, AStopStringIsHeldBackOnlyAsFarAsItMayCome) {

@@ -14,19 +14,19 @@
 namespace reckon {
 namespace {
 
-const std::filesystem::path tiny = std::filesystem::path(project_folder()) / "tests/data/tiny";
+const std::filesystem::path tiny_folders = std::filesystem::path(project_folder()) / "tests/data/tiny";
 
 TEST(Save, AFolderReadsBackWithTheSameLogitsForEveryLayout) {
   for (const char* family : {"gpt2", "gpt_neox", "phi3", "mixtral", "gpt_oss", "deepseek_v3", "opt-350m"}) {
-    const std::string config = read_text(tiny / family / "config.json", 1 << 20);
-    const Model model = load_model((tiny / family).string());
+    const std::string config = read_text(tiny_folders / family / "config.json", 1 << 20);
+    const Model model = load_model((tiny_folders / family).string());
     const auto folder = std::filesystem::temp_directory_path() / ("reckon-save-" + std::string(family));
-    save_checkpoint(model, Weights::load(model, tiny / family), config, folder);
+    save_checkpoint(model, Weights::load(model, tiny_folders / family), config, folder);
     const Model again = load_model(folder.string());
     const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5};
     EngineOptions options;
     options.threads = 1;
-    Engine before(model, Weights::load(model, tiny / family), options),
+    Engine before(model, Weights::load(model, tiny_folders / family), options),
         after(again, Weights::load(again, folder), options);
     Session first = before.session(), second = after.session();
     const auto a = first.run(ids, Logits::all);
@@ -38,10 +38,10 @@ TEST(Save, AFolderReadsBackWithTheSameLogitsForEveryLayout) {
 
 TEST(Save, WritesEveryTensorThatTheOriginalHasWithTheSameNameAndShape) {
   for (const char* family : {"gpt2", "gpt_neox", "phi3", "llama-gqa", "gemma2"}) {
-    const Model model = load_model((tiny / family).string());
+    const Model model = load_model((tiny_folders / family).string());
     const auto folder = std::filesystem::temp_directory_path() / ("reckon-save-names-" + std::string(family));
-    save_checkpoint(model, Weights::load(model, tiny / family), "{}", folder);
-    const TensorFile original = read_tensor_file(tiny / family),
+    save_checkpoint(model, Weights::load(model, tiny_folders / family), "{}", folder);
+    const TensorFile original = read_tensor_file(tiny_folders / family),
                      written = read_tensor_file(folder / "model.safetensors");
     ASSERT_EQ(original.tensors.size(), written.tensors.size()) << family;
     for (const TensorInfo& tensor : original.tensors) {

@@ -17,7 +17,7 @@ using Ids = std::vector<std::int32_t>;
 using Rows = std::vector<std::vector<float>>;
 
 // A text of `length` tokens of its own.
-Ids text_of(std::int64_t vocabulary, std::size_t length, int seed) {
+Ids numbered_text(std::int64_t vocabulary, std::size_t length, int seed) {
   Ids ids(length);
   for (std::size_t i = 0; i < length; ++i)
     ids[i] = static_cast<std::int32_t>((i * 31 + static_cast<std::size_t>(seed) * 17 + 3) %
@@ -45,7 +45,7 @@ TEST_P(Together, SessionsOfDifferentLengthsHaveTheBitsThatEachHasAlone) {
   std::vector<Rows> expected, found(sessions);
   for (std::size_t i = 0; i < sessions; ++i) {
     const std::size_t prompt = 1 + i;
-    texts.push_back(text_of(vocabulary, prompt + steps, static_cast<int>(i)));
+    texts.push_back(numbered_text(vocabulary, prompt + steps, static_cast<int>(i)));
     expected.push_back(alone(engine, texts.back(), prompt));
   }
   std::vector<Session> running;
@@ -67,7 +67,7 @@ TEST_P(Together, SessionsOfDifferentLengthsHaveTheBitsThatEachHasAlone) {
 
 TEST_P(Together, AForkGoesOnAsItsTextWould) {
   Engine engine = tiny_engine(GetParam(), {.threads = 1, .sessions = 3, .capacity = 24, .chunk = 5});
-  const Ids text = text_of(engine.model().vocab_size, 12, 1), other = text_of(engine.model().vocab_size, 12, 2);
+  const Ids text = numbered_text(engine.model().vocab_size, 12, 1), other = numbered_text(engine.model().vocab_size, 12, 2);
   Session first = engine.session();
   first.run(std::span(text).first(8), Logits::none);
   Session second = first.fork();
@@ -88,7 +88,7 @@ TEST(Session, MemoryAfterTenThousandPromptsIsWhatItWasAfterAHundred) {
   Engine engine = tiny_engine("llama-gqa", {.threads = 1, .sessions = 2, .capacity = 48, .chunk = 16});
   std::int64_t cache = 0, arena = 0;
   for (int i = 0; i < 10'000; ++i) {
-    const Ids text = text_of(engine.model().vocab_size, static_cast<std::size_t>(1 + i * 7 % 48), i);
+    const Ids text = numbered_text(engine.model().vocab_size, static_cast<std::size_t>(1 + i * 7 % 48), i);
     Session session = engine.session();
     session.run(text, Logits::last);
     if (i == 99) {
@@ -103,7 +103,7 @@ TEST(Session, MemoryAfterTenThousandPromptsIsWhatItWasAfterAHundred) {
 TEST(Session, PagesThatAreFullAreSharedAndAFullCacheRefusesBeforeAnythingRuns) {
   const Model model = load_model("mini-gpt");
   Engine engine(model, Weights::random(model, 3, DType::float32), {.threads = 1, .sessions = 2});
-  const Ids text = text_of(model.vocab_size, 20, 1);
+  const Ids text = numbered_text(model.vocab_size, 20, 1);
   Session first = engine.session(), second = engine.session(), third = engine.session();
   first.run(text, Logits::none);
   second.run(text, Logits::none);
@@ -121,7 +121,7 @@ TEST(Session, PagesThatAreFullAreSharedAndAFullCacheRefusesBeforeAnythingRuns) {
 TEST(Session, AStepThatIsCancelledLeavesTheTextAsLongAsItsWholeChunks) {
   std::atomic<bool> cancel = false;
   Engine engine = tiny_engine("mistral", {.threads = 1, .sessions = 2, .capacity = 24, .chunk = 4, .cancel = &cancel});
-  const Ids text = text_of(engine.model().vocab_size, 20, 1);
+  const Ids text = numbered_text(engine.model().vocab_size, 20, 1);
   Session session = engine.session(), undisturbed = engine.session();
   session.run(std::span(text).first(10), Logits::none);
   cancel = true;
@@ -179,7 +179,7 @@ TEST(Generate, SeveralPromptsGetTheTokensThatEachGetsAlone) {
   Engine engine = tiny_engine("llama-gqa", {.threads = 1, .sessions = 3, .capacity = 48});
   const Generation generation{.sampling = {.temperature = 0.9, .seed = 7}, .tokens = 9};
   std::vector<Ids> prompts;
-  for (int i = 0; i < 7; ++i) prompts.push_back(text_of(263, static_cast<std::size_t>(2 + 5 * i), i));
+  for (int i = 0; i < 7; ++i) prompts.push_back(numbered_text(263, static_cast<std::size_t>(2 + 5 * i), i));
   std::vector<Ids> told(prompts.size());
   Pace pace;
   const auto found = generate(

@@ -22,7 +22,7 @@ using reckon::TokenId;
 using reckon::Tokenizer;
 using Ids = std::vector<TokenId>;
 
-const fs::path source_folder = project_folder();
+const fs::path sources = project_folder();
 
 using reckon::error_of;
 
@@ -37,14 +37,14 @@ std::string document(const std::string& vocabulary, const std::string& merges, c
          rest + "}";
 }
 
-std::string text_of(const fs::path& path) { return reckon::read_text(path, 1 << 28); }
+std::string contents_of(const fs::path& path) { return reckon::read_text(path, 1 << 28); }
 
 TEST(TokenizerJson, IsWrittenAsItWasRead) {
-  std::vector<fs::path> files = {source_folder / "tests/data/tokenizer/shakespeare8k.tokenizer.json"};
-  const fs::path stories = source_folder / "../shared/data/stories260K/tokenizer.json";
+  std::vector<fs::path> files = {sources / "tests/data/tokenizer/shakespeare8k.tokenizer.json"};
+  const fs::path stories = sources / "../shared/data/stories260K/tokenizer.json";
   if (fs::exists(stories)) files.push_back(stories);
   for (const fs::path& path : files) {
-    const std::string original = text_of(path);
+    const std::string original = contents_of(path);
     const std::string written = reckon::write_tokenizer_json(reckon::parse_tokenizer_json(original, "original"));
     // Values equal, whatever the order and white space; both are Hugging Face's form.
     EXPECT_EQ(nlohmann::json::parse(written), nlohmann::json::parse(original)) << path;
@@ -206,7 +206,7 @@ TEST(LoadTokenizer, SaysWhatItLookedFor) {
                 reckon::load_tokenizer("no-such-tokenizer");
               }).starts_with("there is no tokenizer 'no-such-tokenizer'; expected bytes, one of the names gpt2 "));
   EXPECT_NE(error_of([] {
-              reckon::load_tokenizer((source_folder / "src").string());
+              reckon::load_tokenizer((sources / "src").string());
             }).find("neither tokenizer.json nor vocab.json"),
             std::string::npos);
 }

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Ids = std::vector<reckon::TokenId>;
 
-const fs::path source_folder = project_folder();
+const fs::path project = project_folder();
 
 std::vector<std::string> hard_cases() {
   std::vector<std::string> texts = {
@@ -76,8 +76,8 @@ std::vector<Ids> peer_ids(const std::string& script, const std::string& peer, co
   const int file = ::mkstemp(input.data());
   if (file < 0) return {};
   std::ofstream(input) << Json(texts);
-  const std::string command = "node '" + (source_folder / "tests/peer" / script).string() + "' '" + package.string() +
-                              "' '" + argument + "' < '" + input + "'";
+  const std::string command = "node '" + (project / "tests/peer" / script).string() + "' '" + package.string() + "' '" +
+                              argument + "' < '" + input + "'";
   std::string output;
   if (FILE* pipe = ::popen(command.c_str(), "r")) {
     char buffer[65536];
@@ -96,7 +96,7 @@ TEST_P(Peer, GivesTheSameIdsForHardCasesAndShakespeare) {
     GTEST_SKIP() << "scripts/fetch-tokenizers --peer has not been run";
   }
   std::vector<std::string> texts = hard_cases();
-  const fs::path shakespeare = source_folder / "../shared/data/shakespeare.txt";
+  const fs::path shakespeare = project / "../shared/data/shakespeare.txt";
   if (fs::exists(shakespeare)) texts.push_back(reckon::read_text(shakespeare, 1 << 28));
   const reckon::Tokenizer tokenizer = reckon::load_tokenizer(encoding);
   const std::vector<Ids> expected = peer_ids("tiktoken.cjs", "tiktoken", encoding, texts);
@@ -145,7 +145,7 @@ std::vector<test::BytesPair> peer_merges(const std::string& text) {
   std::string folder = (fs::temp_directory_path() / "reckon-learned-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return {};
   std::ofstream(folder + "/text") << text;
-  const std::string command = "node '" + (source_folder / "tests/peer/huggingface.cjs").string() + "' '" +
+  const std::string command = "node '" + (project / "tests/peer/huggingface.cjs").string() + "' '" +
                               (reckon::data_folder() / "peer/tokenizers").string() + "' --learn '" + folder +
                               "/text' '" + folder + "/tokenizer.json' > /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);

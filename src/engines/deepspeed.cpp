@@ -11,7 +11,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Launcher::deepspeed); }
+std::string deepspeed_title() { return engine_title(Launcher::deepspeed); }
 
 // How its tensor parallelism splits a family's matrices; empty: by the plan that transformers has for the model.
 std::string_view tensor_preset(const std::string& family) {
@@ -93,37 +93,39 @@ std::string deepspeed_refusal(const Job& job) {
   const Layout& layout = workload.layout;
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
       workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
+    return fmt::format("{} trains weights in float32, bfloat16 or float16", deepspeed_title());
   if (workload.precision.gradients != workload.precision.weights && workload.precision.gradients != DType::float32)
     return fmt::format("{} sums gradients in the weights' type or in float32; expected gradients {} or float32",
-                       title(), encoding_of(workload.precision.weights).name);
+                       deepspeed_title(), encoding_of(workload.precision.weights).name);
   if (workload.optimizer == Optimizer::muon)
     return fmt::format("{} has Muon for parameters that the training script marks, which no argument asks for",
-                       title());
+                       deepspeed_title());
   if (layout.pipeline > 1)
-    return fmt::format("{} has no pipeline for stock models; expected ZeRO, tensor and expert ranks", title());
-  if (layout.sequence) return fmt::format("{} has tensor parallelism without sequence parallelism only", title());
+    return fmt::format("{} has no pipeline for stock models; expected ZeRO, tensor and expert ranks",
+                       deepspeed_title());
+  if (layout.sequence)
+    return fmt::format("{} has tensor parallelism without sequence parallelism only", deepspeed_title());
   if (layout.context > 1)
     return fmt::format("{} shares a sequence out by heads (Ulysses) in the training script, which no argument asks for",
-                       title());
+                       deepspeed_title());
   if (sums_wide(workload.precision) && stage_of(job) == 0)
     return fmt::format(
         "{} sums gradients of narrower weights in float32 with ZeRO 1, 2 and 3 only; expected one of "
         "these, or gradients {}",
-        title(), encoding_of(workload.precision.weights).name);
+        deepspeed_title(), encoding_of(workload.precision.weights).name);
   if (layout.expert > 1 && expert_preset(job.model.family).empty())
-    return fmt::format("{} does not know the experts of family {}", title(), job.model.family);
+    return fmt::format("{} does not know the experts of family {}", deepspeed_title(), job.model.family);
   if (layout.expert > 1 && layout.tensor > 1)
-    return fmt::format("{} does not share out the matrices of experts among tensor ranks", title());
+    return fmt::format("{} does not share out the matrices of experts among tensor ranks", deepspeed_title());
   if (workload.recompute == Recompute::selective)
     return fmt::format("{} computes whole blocks again, or nothing: it has no selective recomputation of attention",
-                       title());
+                       deepspeed_title());
   return "";
 }
 
 std::string deepspeed_text(const Job& job) {
   const Workload& workload = job.workload;
-  std::string text = fmt::format("# {}: {}, {}\n", title(), job.model.name, layout_words(job.workload));
+  std::string text = fmt::format("# {}: {}, {}\n", deepspeed_title(), job.model.name, layout_words(job.workload));
   text += fmt::format(
       "# with run_clm.py of Transformers v5.15.1 (examples/pytorch/language-modeling); {}\n"
       "# learning rate, steps, tokenizer and data are yours to choose; block_size is cut to its model_max_length\n"

@@ -9,7 +9,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Launcher::megatron); }
+std::string megatron_title() { return engine_title(Launcher::megatron); }
 
 // ZeRO 2 and 3 are Megatron-FSDP's there.
 bool fully_sharded(const Layout& layout) { return layout.zero >= 2 && layout.data * layout.context > 1; }
@@ -100,47 +100,47 @@ std::string megatron_refusal(const Job& job) {
   const Layout& layout = workload.layout;
   if (std::string why = megatron_model_refusal(job); !why.empty()) return why;
   if (workload.optimizer == Optimizer::adafactor || workload.optimizer == Optimizer::adam8bit)
-    return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", title());
+    return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", megatron_title());
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
       workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
+    return fmt::format("{} trains weights in float32, bfloat16 or float16", megatron_title());
   if (workload.precision.gradients != workload.precision.weights && workload.precision.gradients != DType::float32)
     return fmt::format("{} sums gradients in the weights' type or in float32; expected gradients {} or float32",
-                       title(), encoding_of(workload.precision.weights).name);
+                       megatron_title(), encoding_of(workload.precision.weights).name);
   if (fully_sharded(layout) && layout.pipeline > 1)
     return fmt::format("{} shares out gradients and weights (ZeRO {}) without a pipeline only; expected ZeRO 0 or 1",
-                       title(), layout.zero);
+                       megatron_title(), layout.zero);
   if (fully_sharded(layout) && workload.optimizer == Optimizer::muon)
-    return fmt::format("{} has Muon with ZeRO 0 and 1 only", title());
+    return fmt::format("{} has Muon with ZeRO 0 and 1 only", megatron_title());
   if (layout.zero == 3 && layout.expert > 1 && layout.tensor > 1)
-    return fmt::format("{} with ZeRO 3 and experts of {} ranks is not known to take tensor ranks", title(),
+    return fmt::format("{} with ZeRO 3 and experts of {} ranks is not known to take tensor ranks", megatron_title(),
                        layout.expert);
   if (stages_of(job).layers == 0)
     return fmt::format("{} divides {} layers, or two more for the embedding and the loss, evenly among {} stages",
-                       title(), job.model.layers.size(), layout.pipeline * layout.virtual_stages);
+                       megatron_title(), job.model.layers.size(), layout.pipeline * layout.virtual_stages);
   if (stages_of(job).layers == 1 && stages_of(job).uneven && layout.virtual_stages == 1)
-    return fmt::format("{} would have a first and a last stage without a layer", title());
+    return fmt::format("{} would have a first and a last stage without a layer", megatron_title());
   // forward_backward_pipelining_with_interleaving of core/pipeline_parallel/schedules.py; groups of micro-batches are
   // as many as stages where --microbatch-group-size-per-virtual-pipeline-stage says nothing.
   if (!in_whole_rounds(layout))
     return fmt::format("{} interleaves stages with a multiple of as many micro-batches as stages; there are {} and {}",
-                       title(), layout.micro_batches, layout.pipeline);
+                       megatron_title(), layout.micro_batches, layout.pipeline);
   if (layout.context > 1 && workload.tokens % (2 * layout.context) != 0)
     return fmt::format(
-        "{} cuts a sequence into 2 · {} pieces for its context ranks, which {} tokens do not divide into", title(),
-        layout.context, grouped(workload.tokens));
+        "{} cuts a sequence into 2 · {} pieces for its context ranks, which {} tokens do not divide into",
+        megatron_title(), layout.context, grouped(workload.tokens));
   // UnfusedDotProductAttention of Transformer Engine (attention/dot_product_attention/utils.py)
   if (layout.context > 1 && job.materialised)
-    return fmt::format("{} has no context ranks with attention that writes its scores out", title());
+    return fmt::format("{} has no context ranks with attention that writes its scores out", megatron_title());
   if (layout.expert > 1 && layout.tensor > 1 && !layout.sequence)
-    return fmt::format("{} wants sequence parallelism where there are tensor and expert ranks", title());
+    return fmt::format("{} wants sequence parallelism where there are tensor and expert ranks", megatron_title());
   return "";
 }
 
 std::string megatron_text(const Job& job) {
   const Layout& layout = job.workload.layout;
-  std::string text = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose\n", title(),
-                                 job.model.name, layout_words(job.workload), where_to_run(job));
+  std::string text = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose\n",
+                                 megatron_title(), job.model.name, layout_words(job.workload), where_to_run(job));
   text += "LR=3e-4\nSTEPS=1000\n";
   // It asks for this on Hopper and older devices, and against it with its FSDP.
   if ((layout.tensor > 1 || layout.context > 1) && !fully_sharded(layout))

@@ -9,7 +9,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Launcher::torchtitan); }
+std::string torchtitan_title() { return engine_title(Launcher::torchtitan); }
 
 // Its networks (torchtitan/models/*/__init__.py), and the presets that are the same.
 struct Flavour {
@@ -128,38 +128,41 @@ std::string torchtitan_refusal(const Job& job) {
   if (flavour == nullptr)
     return fmt::format(
         "{} knows networks by name, and {} as it is planned is none of its Llama 3, Qwen3, DeepSeek and gpt-oss ones",
-        title(), job.model.name);
-  if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", title());
+        torchtitan_title(), job.model.name);
+  if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", torchtitan_title());
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in bfloat16 or float32", title());
+    return fmt::format("{} trains weights in bfloat16 or float32", torchtitan_title());
   if (workload.precision.weights == DType::bfloat16 && workload.precision.gradients != DType::float32)
-    return fmt::format("{} sums gradients over ranks in float32 only; expected gradients float32", title());
-  if (job.materialised) return fmt::format("no key of {} asks for attention that writes its scores out", title());
-  if (workload.dropout != 0 || workload.attention_dropout != 0) return fmt::format("{} has no dropout", title());
+    return fmt::format("{} sums gradients over ranks in float32 only; expected gradients float32", torchtitan_title());
+  if (job.materialised)
+    return fmt::format("no key of {} asks for attention that writes its scores out", torchtitan_title());
+  if (workload.dropout != 0 || workload.attention_dropout != 0)
+    return fmt::format("{} has no dropout", torchtitan_title());
   if (layout.pipeline > 1 && !flavour->pipeline)
-    return fmt::format("{} has no pipeline for its model {}", title(), flavour->model);
+    return fmt::format("{} has no pipeline for its model {}", torchtitan_title(), flavour->model);
   if (layout.context > 1 && !flavour->context)
-    return fmt::format("{} has no context parallelism for its model {}", title(), flavour->model);
+    return fmt::format("{} has no context parallelism for its model {}", torchtitan_title(), flavour->model);
   if (layout.tensor > 1 && !layout.sequence)
-    return fmt::format("{} has tensor parallelism with sequence parallelism only", title());
-  if (layout.zero == 1) return fmt::format("{} has no ZeRO 1; expected 2 or 3, or 0 with data ranks alone", title());
+    return fmt::format("{} has tensor parallelism with sequence parallelism only", torchtitan_title());
+  if (layout.zero == 1)
+    return fmt::format("{} has no ZeRO 1; expected 2 or 3, or 0 with data ranks alone", torchtitan_title());
   if (layout.zero == 0 && layout.data > 1 && layout.tensor * layout.pipeline * layout.context > 1)
-    return fmt::format("{} has ZeRO 0 with data ranks alone; expected 2 or 3", title());
+    return fmt::format("{} has ZeRO 0 with data ranks alone; expected 2 or 3", torchtitan_title());
   if (layout.zero == 0 && layout.context > 1)
-    return fmt::format("{} has context ranks with ZeRO 2 and 3 only", title());
+    return fmt::format("{} has context ranks with ZeRO 2 and 3 only", torchtitan_title());
   if (layout.pipeline > 1 && stages_of(job).layers == 0)
-    return fmt::format("{} divides {} layers, or two more for the embedding and the head, among {} stages", title(),
-                       job.model.layers.size(), layout.pipeline * layout.virtual_stages);
+    return fmt::format("{} divides {} layers, or two more for the embedding and the head, among {} stages",
+                       torchtitan_title(), job.model.layers.size(), layout.pipeline * layout.virtual_stages);
   if (layout.virtual_stages > 1 &&
       layout.micro_batches % std::max<std::int64_t>(1, layout.micro_batches / layout.pipeline) != 0)
-    return fmt::format("{} interleaves {} micro-batches in rounds of {}, which they do not divide into", title(),
-                       layout.micro_batches, layout.pipeline);
+    return fmt::format("{} interleaves {} micro-batches in rounds of {}, which they do not divide into",
+                       torchtitan_title(), layout.micro_batches, layout.pipeline);
   if (workload.tokens % (2 * layout.tensor * layout.context) != 0)
-    return fmt::format("{} cuts a sequence into 2 · {} · {} pieces, which {} tokens do not divide into", title(),
-                       layout.tensor, layout.context, grouped(workload.tokens));
+    return fmt::format("{} cuts a sequence into 2 · {} · {} pieces, which {} tokens do not divide into",
+                       torchtitan_title(), layout.tensor, layout.context, grouped(workload.tokens));
   if (workload.recompute == Recompute::selective)
     return fmt::format("{} computes whole blocks again, or nothing: it has no selective recomputation of attention",
-                       title());
+                       torchtitan_title());
   return "";
 }
 
@@ -167,8 +170,8 @@ std::string torchtitan_text(const Job& job) {
   const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
   const Flavour& flavour = *flavour_of(job.model);
-  std::string head = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose:\n", title(),
-                                 job.model.name, layout_words(job.workload), where_to_run(job));
+  std::string head = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose:\n",
+                                 torchtitan_title(), job.model.name, layout_words(job.workload), where_to_run(job));
   Command command("torchrun");
   command.flag("nnodes", job.nodes);
   command.flag("nproc_per_node", job.node_devices);

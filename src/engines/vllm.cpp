@@ -10,7 +10,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Launcher::vllm); }
+std::string vllm_title() { return engine_title(Launcher::vllm); }
 
 // Its word for the type of the weights; empty: it has none.
 std::string_view type_word(DType type) {
@@ -87,28 +87,28 @@ std::int64_t ranks_of_node(const Job& job) {
 std::string vllm_refusal(const Job& job) {
   const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
-  if (job.materialised) return fmt::format("{} has no attention that writes its scores out", title());
+  if (job.materialised) return fmt::format("{} has no attention that writes its scores out", vllm_title());
   if (layout.context > 1)
     return fmt::format("{} has context ranks that reuse or multiply its tensor ranks, which is another layout",
-                       title());
-  if (layout.sequence) return fmt::format("no argument of {} asks for sequence parallelism", title());
+                       vllm_title());
+  if (layout.sequence) return fmt::format("no argument of {} asks for sequence parallelism", vllm_title());
   if (layout.expert > 1 && layout.tensor > 1)
     return fmt::format("{} shares whole experts out among tensor and data ranks, not their matrices among tensor ranks",
-                       title());
+                       vllm_title());
   if (type_word(workload.precision.weights).empty())
     return fmt::format(
         "{} takes weights of narrower types than 16 bits from a checkpoint that has them; expected "
         "float32, float16 or bfloat16",
-        title());
+        vllm_title());
   if (const std::optional<DType> type = quantised(workload); type && methods(*type).empty())
-    return fmt::format("{} has no method for weights of {}; expected float8_e4m3, int8, int4 or nf4", title(),
+    return fmt::format("{} has no method for weights of {}; expected float8_e4m3, int8, int4 or nf4", vllm_title(),
                        encoding_of(*type).name);
   if (cache_word(workload.precision).empty())
     return fmt::format("{} has caches of the weights' type, float16, bfloat16, float8_e4m3 or float8_e5m2 here",
-                       title());
+                       vllm_title());
   if (ranks_of_node(job) == 0)
     return fmt::format("{} has as many ranks of a server on each of its nodes, and {} of {} each do not fit {} so",
-                       title(), counted(servers(job), "server"), counted(ranks_of_server(job), "rank"),
+                       vllm_title(), counted(servers(job), "server"), counted(ranks_of_server(job), "rank"),
                        job.nodes > 1
                            ? fmt::format("{} nodes of {}", grouped(job.nodes), counted(job.node_devices, "device"))
                            : counted(job.node_devices, "device"));
@@ -119,7 +119,7 @@ std::string vllm_text(const Job& job) {
   const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
   const std::int64_t of_node = ranks_of_node(job), nodes = ranks_of_server(job) / of_node;
-  std::string text = fmt::format("# {}: {}, {}\n", title(), job.model.name, layout_words(job.workload));
+  std::string text = fmt::format("# {}: {}, {}\n", vllm_title(), job.model.name, layout_words(job.workload));
   const bool whole_nodes = nodes > 1 && 2 * of_node > job.node_devices;
   if (servers(job) > 1)
     text += fmt::format("# {} servers like this one, each on {} of its own{}, behind a load balancer\n",

@@ -11,37 +11,37 @@
 namespace reckon {
 namespace {
 
-using Bytes = std::uint8_t*;
+using Packed = std::uint8_t*;
 using Codes = const std::uint8_t*;
 
-float float16_at(const std::uint8_t* at) { return from_float16(static_cast<std::uint16_t>(at[0] | at[1] << 8)); }
+float scale_at(const std::uint8_t* at) { return from_float16(static_cast<std::uint16_t>(at[0] | at[1] << 8)); }
 
 // Sixteen bytes hold 32 codes of 4 bits: the low halves are the first sixteen.
-void put_nibbles(Codes codes, Bytes at) {
+void put_nibbles(Codes codes, Packed at) {
   for (int i = 0; i < 16; ++i) at[i] = static_cast<std::uint8_t>((codes[i] & 15) | codes[i + 16] << 4);
 }
 
-void put_fifth_bits(Codes codes, Bytes at) {
+void put_fifth_bits(Codes codes, Packed at) {
   std::uint32_t bits = 0;
   for (int i = 0; i < 32; ++i) bits |= static_cast<std::uint32_t>(codes[i] >> 4 & 1) << i;
   std::memcpy(at, &bits, sizeof bits);
 }
 
 // Byte i of 32 gets 2 bits each, from `shift` on, of elements i, i + 32, i + 64 and i + 96 of a half block.
-void put_two_bits(Codes codes, int shift, Bytes at) {
+void put_two_bits(Codes codes, int shift, Packed at) {
   std::memset(at, 0, 64);
   for (int e = 0; e < 256; ++e)
     at[e / 128 * 32 + e % 32] |= static_cast<std::uint8_t>((codes[e] >> shift & 3) << e % 128 / 32 * 2);
 }
 
 // Byte i of 32 gets one bit each of elements i, i + 32, …
-void put_one_bit(Codes codes, int shift, Bytes at) {
+void put_one_bit(Codes codes, int shift, Packed at) {
   std::memset(at, 0, 32);
   for (int e = 0; e < 256; ++e) at[e % 32] |= static_cast<std::uint8_t>((codes[e] >> shift & 1) << e / 32);
 }
 
 // Each 32 bytes get the low 4 bits of 64 elements (Q4_K and Q5_K), or each 64 bytes those of 128 (Q6_K).
-void put_low_bits(Codes codes, int together, Bytes at) {
+void put_low_bits(Codes codes, int together, Packed at) {
   std::memset(at, 0, 128);
   for (int e = 0; e < 256; ++e)
     at[e / (2 * together) * together + e % together] |=
@@ -90,17 +90,17 @@ BlockScales scales_of(DType dtype, const std::uint8_t* block) {
   const auto sub_blocks = [&](int parts, const std::uint8_t* d, const auto& scale_of) {
     scales.parts = parts;
     for (int k = 0; k < parts; ++k)
-      scales.scale[static_cast<std::size_t>(k)] = float16_at(d) * static_cast<float>(scale_of(k));
+      scales.scale[static_cast<std::size_t>(k)] = scale_at(d) * static_cast<float>(scale_of(k));
   };
   const auto offsets = [&](const std::uint8_t* m, const auto& offset_of) {
     for (int k = 0; k < scales.parts; ++k)
-      scales.offset[static_cast<std::size_t>(k)] = -(float16_at(m) * static_cast<float>(offset_of(k)));
+      scales.offset[static_cast<std::size_t>(k)] = -(scale_at(m) * static_cast<float>(offset_of(k)));
   };
   switch (dtype) {
     case DType::q4_1:
     case DType::q5_1:
-      scales.offset[0] = float16_at(block + 2);
-      scales.scale[0] = float16_at(block);
+      scales.offset[0] = scale_at(block + 2);
+      scales.scale[0] = scale_at(block);
       break;
     case DType::mxfp4:
       scales.scale[0] = mxfp4_scale(block[0]);
@@ -130,7 +130,7 @@ BlockScales scales_of(DType dtype, const std::uint8_t* block) {
       });
       break;
     default:
-      scales.scale[0] = float16_at(block);
+      scales.scale[0] = scale_at(block);
   }
   return scales;
 }

@@ -14,20 +14,20 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 class Tree final : public JsonEvents {
  public:
   Tree(std::string_view text, const std::string& where) : text_(text), where_(where) {}
 
-  Json root;
+  Ordered root;
 
-  void open_object() override { open(Json::object()); }
-  void open_array() override { open(Json::array()); }
+  void open_object() override { open(Ordered::object()); }
+  void open_array() override { open(Ordered::array()); }
   void close() override { open_.pop_back(); }
   void key(std::string& name) override { key_ = std::move(name); }
   void scalar(const JsonScalar& value) override {
-    add(std::visit([](auto one) { return Json(one); }, value));
+    add(std::visit([](auto one) { return Ordered(one); }, value));
   }
   void broken(std::size_t byte, bool too_large) override {
     if (too_large) throw Error(fmt::format("{}: a number in this file is too large for JSON to hold", where_));
@@ -40,14 +40,14 @@ class Tree final : public JsonEvents {
   // Whoever goes through a document goes down by recursion.
   static constexpr std::size_t most_levels = 256;
 
-  void open(Json value) {
+  void open(Ordered value) {
     if (open_.size() == most_levels) throw Error(fmt::format("{}: nested more than {} deep", where_, most_levels));
     open_.push_back(&add(std::move(value)));
   }
 
-  Json& add(Json value) {
+  Ordered& add(Ordered value) {
     if (open_.empty()) return root = std::move(value);
-    Json& parent = *open_.back();
+    Ordered& parent = *open_.back();
     if (parent.is_array()) return parent.emplace_back(std::move(value));
     const auto [at, is_new] = parent.emplace(key_, std::move(value));
     if (!is_new) throw Error(fmt::format("{}: {} is there twice; expected one value of it", where_, quote(key_)));
@@ -57,12 +57,12 @@ class Tree final : public JsonEvents {
   std::string_view text_;
   const std::string& where_;
   std::string key_;
-  std::vector<Json*> open_;  // objects and arrays, each in the one before it, which does not grow while it is open
+  std::vector<Ordered*> open_;  // objects and arrays, each in the one before it, which does not grow while it is open
 };
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& where) {
+Ordered parse_json(std::string_view text, const std::string& where) {
   Tree tree(text, where);
   read_json(text, where, tree);
   return std::move(tree.root);

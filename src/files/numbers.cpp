@@ -15,7 +15,7 @@ std::string with_sign(std::string text) {
   return text;
 }
 
-std::string trimmed(std::string text) {
+std::string without_zeros(std::string text) {
   if (text.find('.') == std::string::npos) return text;
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
@@ -61,10 +61,10 @@ std::string grouped(double value) {
   if (size >= 1e15 || (size < 1e-3 && size > 0)) {  // 3.14e23
     std::string text = fmt::format("{:.2e}", value);
     const std::size_t e = text.find('e');
-    return with_sign(trimmed(text.substr(0, e)) + "e" + std::to_string(std::stoi(text.substr(e + 1))));
+    return with_sign(without_zeros(text.substr(0, e)) + "e" + std::to_string(std::stoi(text.substr(e + 1))));
   }
   const int digits = size >= 100 || value == std::floor(value) ? 0 : size >= 1 ? 2 : 4;
-  return group_digits(trimmed(fmt::format("{:.{}f}", value, digits)));
+  return group_digits(without_zeros(fmt::format("{:.{}f}", value, digits)));
 }
 
 std::string percent(double share, int digits) { return with_sign(fmt::format("{:.{}f}%", 100 * share, digits)); }
@@ -94,7 +94,7 @@ std::string compact(double value) {
   static constexpr std::array<std::string_view, 5> units = {"", "k", "M", "B", "T"};
   if (std::abs(value) >= 1e15) return grouped(value);
   const Scaled s = scaled(value, 1000, units.size());
-  return with_sign(trimmed(fmt::format("{:.{}f}", s.value, std::abs(s.value) < 10 ? 2 : 1))) +
+  return with_sign(without_zeros(fmt::format("{:.{}f}", s.value, std::abs(s.value) < 10 ? 2 : 1))) +
          std::string(units[s.unit]);
 }
 

@@ -82,12 +82,6 @@ constexpr std::int64_t least_transfer = std::int64_t{1} << 15, most_transfer = s
 
 constexpr std::int64_t quick_width = 64, quick_product = 32 * 256 * 256, quick_transfer = std::int64_t{1} << 23;
 
-// The sizes of a product that were asked for, and how long it took in each round.
-struct MeasuredProduct {
-  Multiplication shape;
-  ProbeSamples samples;
-};
-
 std::vector<Multiplication> product_shapes() {
   std::vector<Multiplication> shapes;
   for (const DType type : product_types) {
@@ -128,6 +122,11 @@ std::int64_t whole_rate(double rate) { return std::max<std::int64_t>(1, std::llr
 }  // namespace
 
 struct Calibration::Parts {
+  // The sizes of a product that were asked for, and how long it took in each round.
+  struct MeasuredProduct {
+    Multiplication shape;
+    ProbeSamples samples;
+  };
   ProbeOptions options;
   std::shared_ptr<Backend> backend;
   std::vector<ProbeSamples> networks;
@@ -249,7 +248,7 @@ Profile Calibration::profile() const {
     constexpr double least = 0.05;  // of the time: what is as quick as doing nothing costs next to nothing
     return whole_rate(work / std::max(seconds - within, least * seconds));
   };
-  for (const MeasuredProduct& product : parts_->products) {
+  for (const Parts::MeasuredProduct& product : parts_->products) {
     const Multiplication& shape = product.shape;
     const double work =
         2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
@@ -259,7 +258,7 @@ Profile Calibration::profile() const {
     // Without blocks: a peak of int8 would be one of matrices that are int8.
     if (!blocks) profile.peak[type_of(shape)] = std::max(profile.peak[type_of(shape)], rate);
   }
-  for (const MeasuredProduct& chain : parts_->chains) {
+  for (const Parts::MeasuredProduct& chain : parts_->chains) {
     const Multiplication& shape = chain.shape;
     // Matrices of n × k and k × n in turns; the rate of each where it comes from memory stands beside that of the same
     // one over and over.
@@ -300,7 +299,7 @@ Profile Calibration::profile() const {
     times.add_network(own);
   };
   for (const ProbeSamples& network : parts_->networks) add_times(network);
-  for (const MeasuredProduct& product : parts_->products) add_times(product.samples);  // what rounds activations
+  for (const Parts::MeasuredProduct& product : parts_->products) add_times(product.samples);  // what rounds activations
   for (const auto& [key, seconds] : times.seconds()) {
     const auto& [name, type, rows, sequences, work] = key;
     efficiency.operations.push_back(

@@ -23,7 +23,7 @@ struct Timed {
   ProbeSamples samples;
 };
 
-std::string name_of(const Op& op) { return fmt::format("{} {}", op.operation->name, path_of(op.scope.role)); }
+std::string share_name(const Op& op) { return fmt::format("{} {}", op.operation->name, path_of(op.scope.role)); }
 
 std::vector<Timed> timed_phases(const Model& model, const std::function<Weights()>& weights,
                                 const VerifyTimeOptions& options) {
@@ -82,10 +82,10 @@ void predict(TimedPhase& phase, const ProbeSamples& samples, const Program& lowe
   std::map<std::int64_t, std::size_t> first;
   for (const OpTime& time : timing.ops) {
     const std::size_t head = first.try_emplace(regions[time.op], time.op).first->second;
-    shares[name_of(lowered.ops[head])].predicted += time.seconds() * static_cast<double>(time.count);
+    shares[share_name(lowered.ops[head])].predicted += time.seconds() * static_cast<double>(time.count);
   }
   for (std::size_t i = 0; i < samples.regions().size(); ++i) {
-    OpShare& share = shares[name_of(samples.program().ops[samples.regions()[i].op])];
+    OpShare& share = shares[share_name(samples.program().ops[samples.regions()[i].op])];
     share.measured += samples.median(i);
     ++share.calls;
   }

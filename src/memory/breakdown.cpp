@@ -15,8 +15,6 @@
 namespace reckon {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool scaled_apart(DType type) {
   switch (type) {
     case DType::int8:

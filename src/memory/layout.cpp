@@ -18,9 +18,9 @@ using Bits = std::vector<std::uint64_t>;
 
 bool has(const Bits& bits, std::size_t b) { return (bits[b / 64] >> (b % 64) & 1) != 0; }
 
-class Layout {
+class ArenaLayout {
  public:
-  Layout(std::vector<MemoryBlock>& blocks, std::vector<Stack> stacks, std::int64_t peak)
+  ArenaLayout(std::vector<MemoryBlock>& blocks, std::vector<Stack> stacks, std::int64_t peak)
       : blocks_(blocks), stacks_(std::move(stacks)), peak_(peak), stacked_(blocks.size()) {
     for (const Stack& stack : stacks_) {
       for (const std::vector<std::size_t>& frame : stack.frames) {
@@ -270,7 +270,7 @@ class Layout {
 }  // namespace
 
 std::int64_t lay_out(std::vector<MemoryBlock>& blocks, const std::vector<Stack>& stacks, std::int64_t peak) {
-  return Layout(blocks, stacks, peak).run();
+  return ArenaLayout(blocks, stacks, peak).run();
 }
 
 }  // namespace reckon

@@ -11,8 +11,6 @@
 namespace reckon {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 class Timeline {

@@ -4,10 +4,14 @@
 
 #include "program/program.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace reckon {
+
+// A number of a program's, which may be negative where there is none, as a place in a vector.
+inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Bytes in use while an op runs, in the first, second, last but one and last of its iterations, in the order in which
 // they run. From the second to the last but one, each iteration adds or takes away as much as the one before.

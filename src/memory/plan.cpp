@@ -13,8 +13,6 @@
 namespace reckon {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 bool in_arena(TensorKind kind) {
   return kind == TensorKind::activation || kind == TensorKind::input || kind == TensorKind::gradient;
 }

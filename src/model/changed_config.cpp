@@ -16,7 +16,7 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 const char* activation_word(Activation activation) {
   switch (activation) {
@@ -60,10 +60,10 @@ bool alike(const Layer& a, const Layer& b) {
 class Changer {
  public:
   // `fields` is `base` after `from` was read of it.
-  Changer(const Json& base, const Fields& fields, const Model& from, const Model& to)
+  Changer(const Ordered& base, const Fields& fields, const Model& from, const Model& to)
       : config_(base), fields_(fields), from_(from), to_(to) {}
 
-  Json change() {
+  Ordered change() {
     const Layer &before = from_.layers.back(), &after = to_.layers.back();
     // What is changed in one layer holds for all where each has one attention, and one feed-forward or mixture.
     const bool plain = find<Attention>(before) != nullptr && feed_forward_of(before) != nullptr;
@@ -92,7 +92,7 @@ class Changer {
 
  private:
   // Of a network with recurrences: what belongs to no layer, and how many there are.
-  Json change_sizes() {
+  Ordered change_sizes() {
     set(from_.vocab_size, to_.vocab_size, "vocab_size");
     set(from_.context, to_.context, "max_position_embeddings");
     set(from_.head.tied, to_.head.tied, "tie_word_embeddings");
@@ -112,7 +112,7 @@ class Changer {
     }
     for (const char* field : layer_fields) {
       if (!stands(field) || !config_[field].is_array()) continue;
-      Json entries = Json::array();
+      Ordered entries = Ordered::array();
       for (std::size_t i = 0; i < after.size(); ++i) {
         const Attention* attention = find<Attention>(after[i]);
         if (same[i] < config_[field].size())
@@ -124,9 +124,9 @@ class Changer {
     }
     if (stands("mlp_layer_types")) config_.erase("first_k_dense_replace");  // the same again
     if (stands("attention_types")) {                                        // GPT-Neo's
-      Json entries = Json::array();
+      Ordered entries = Ordered::array();
       for_each<Attention>(after, [&](const Attention& a) {
-        entries.push_back(Json::array({Json::array({a.window > 0 ? "local" : "global"}), 1}));
+        entries.push_back(Ordered::array({Ordered::array({a.window > 0 ? "local" : "global"}), 1}));
       });
       config_["attention_types"] = entries;
       config_.erase("attention_layers");  // the same again
@@ -168,19 +168,19 @@ class Changer {
     set(std::string(activation_word(before.activation)), std::string(activation_word(after.activation)), "hidden_act");
   }
 
-  Json config_;
+  Ordered config_;
   const Fields& fields_;
   const Model &from_, &to_;
 };
 
 }  // namespace
 
-nlohmann::ordered_json changed_config(const Json& base, const Model& model) {
-  const Json own = language_model_config(base);
+nlohmann::ordered_json changed_config(const Ordered& base, const Model& model) {
+  const Ordered own = language_model_config(base);
   const nlohmann::json unordered = own;
   Fields fields(unordered, model.name);
   const Model described = read_config(fields);
-  Json config = Changer(own, fields, described, model).change();
+  Ordered config = Changer(own, fields, described, model).change();
   const auto says_so = [&] {
     try {
       Model again = read_config(config, model.name);
@@ -197,9 +197,10 @@ nlohmann::ordered_json changed_config(const Json& base, const Model& model) {
   return config;
 }
 
-Json changed_fields(const Json& base, const Model& model) {
-  const Json before = config_of_type(language_model_config(base), DType::float32), after = changed_config(base, model);
-  Json fields = Json::object();
+Ordered changed_fields(const Ordered& base, const Model& model) {
+  const Ordered before = config_of_type(language_model_config(base), DType::float32),
+                after = changed_config(base, model);
+  Ordered fields = Ordered::object();
   for (const auto& [name, value] : after.items())
     if (!before.contains(name) || before[name] != value) fields[name] = value;
   for (const auto& [name, value] : before.items())
@@ -207,7 +208,7 @@ Json changed_fields(const Json& base, const Model& model) {
   return fields;
 }
 
-Json unquantised_config(Json config) {
+Ordered unquantised_config(Ordered config) {
   const char* nest = nested_language_model(config);
   for (const char* name : quantization_fields) {
     config.erase(name);
@@ -216,9 +217,9 @@ Json unquantised_config(Json config) {
   return config;
 }
 
-Json config_of_type(Json config, DType dtype) {
+Ordered config_of_type(Ordered config, DType dtype) {
   const char* nest = nested_language_model(config);
-  for (Json* object : {&config, nest != nullptr ? &config[nest] : nullptr})
+  for (Ordered* object : {&config, nest != nullptr ? &config[nest] : nullptr})
     for (const char* name : {"torch_dtype", "dtype"})
       if (object != nullptr && object->contains(name) && (*object)[name].is_string())
         (*object)[name] = encoding_of(dtype).name;

@@ -17,7 +17,7 @@ namespace reckon {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 constexpr std::uint64_t largest_config = 64u << 20;  // bytes; real ones have a few thousand
 
@@ -40,7 +40,7 @@ std::string without_infinities(const std::string& text) {
   return out;
 }
 
-Json preset_config(const std::string& name) {
+Ordered preset_config(const std::string& name) {
   const Preset* preset = preset_named(name);
   if (preset == nullptr) throw UsageError(fmt::format("there is no preset \"{}\"", name.substr(0, 100)));
   return parse_json(preset->config, name);
@@ -48,7 +48,7 @@ Json preset_config(const std::string& name) {
 
 }  // namespace
 
-Json read_json_file(const fs::path& path, const std::string& where, const std::string& expected) {
+Ordered read_json_file(const fs::path& path, const std::string& where, const std::string& expected) {
   std::error_code none;
   if (fs::is_directory(path, none)) throw Error(fmt::format("{}: not a regular file; expected {}", where, expected));
   std::string text = read_text(path, largest_config, [&](std::string_view start) {

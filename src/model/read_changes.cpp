@@ -16,19 +16,19 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 struct Entry {
   const char* key;
-  void (*read)(Changes&, const std::string& key, const Json&);
+  void (*read)(Changes&, const std::string& key, const Ordered&);
 };
 
-[[noreturn]] void refuse(const std::string& key, const Json& value, const std::string& expected) {
+[[noreturn]] void refuse(const std::string& key, const Ordered& value, const std::string& expected) {
   throw UsageError(fmt::format("`{}` is {}; expected {}", key, quote(value.dump()), expected));
 }
 
 template <auto Member, std::int64_t least, std::int64_t most>
-void read_size(Changes& changes, const std::string& key, const Json& value) {
+void read_size(Changes& changes, const std::string& key, const Ordered& value) {
   // As one without a sign, a negative number is past any bound.
   const bool fits = value.is_number_integer() && value.get<std::uint64_t>() >= static_cast<std::uint64_t>(least) &&
                     value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
@@ -36,7 +36,7 @@ void read_size(Changes& changes, const std::string& key, const Json& value) {
   changes.*Member = value.get<std::int64_t>();
 }
 
-void read_d_ff(Changes& changes, const std::string& key, const Json& value) {
+void read_d_ff(Changes& changes, const std::string& key, const Ordered& value) {
   if (value == "match") {
     changes.match_d_ff = true;
   } else {
@@ -45,7 +45,7 @@ void read_d_ff(Changes& changes, const std::string& key, const Json& value) {
 }
 
 template <auto Member, const auto& words>
-void read_word(Changes& changes, const std::string& key, const Json& value) {
+void read_word(Changes& changes, const std::string& key, const Ordered& value) {
   std::vector<const char*> known;
   for (const auto& [word, meaning] : words) {
     if (value == word) {
@@ -58,7 +58,7 @@ void read_word(Changes& changes, const std::string& key, const Json& value) {
 }
 
 template <auto Member>
-void read_answer(Changes& changes, const std::string& key, const Json& value) {
+void read_answer(Changes& changes, const std::string& key, const Ordered& value) {
   if (!value.is_boolean()) refuse(key, value, "true or false");
   changes.*Member = value.get<bool>();
 }
@@ -88,7 +88,7 @@ constexpr Entry entries[] = {
 
 }  // namespace
 
-Changes read_changes(const Json& json) {
+Changes read_changes(const Ordered& json) {
   if (!json.is_object()) throw UsageError("the changes to the model are no object; expected one by their names");
   Changes changes;
   for (const auto& [key, value] : json.items()) {

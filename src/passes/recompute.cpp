@@ -11,19 +11,19 @@ namespace reckon {
 namespace {
 
 // A layer: of a repeated body (by the forward repeat), or on its own (-1).
-using Layer = std::pair<std::int32_t, std::int32_t>;
+using RepeatAndLayer = std::pair<std::int32_t, std::int32_t>;
 
 class Recomputation {
  public:
   Recomputation(Program& program, Recompute what) : program_(program), what_(what) {}
 
   void run() {
-    std::map<Layer, std::vector<std::size_t>> forward, backward;
+    std::map<RepeatAndLayer, std::vector<std::size_t>> forward, backward;
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       const Op& op = program_.ops[i];
       if (op.scope.layer < 0) continue;
-      const Layer layer{op.repeat < 0 ? -1 : program_.repeats[static_cast<std::size_t>(op.repeat)].root,
-                        op.scope.layer};
+      const RepeatAndLayer layer{op.repeat < 0 ? -1 : program_.repeats[static_cast<std::size_t>(op.repeat)].root,
+                                 op.scope.layer};
       if (op.stage == Stage::forward && chosen(op)) forward[layer].push_back(i);
       if (op.stage == Stage::backward) backward[layer].push_back(i);
     }

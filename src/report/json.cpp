@@ -37,7 +37,7 @@ void append_text(std::string& out, const std::string& text) {
   out += '"';
 }
 
-void append(std::string& out, const OrderedJson& json, const std::string& line) {
+void append_json(std::string& out, const OrderedJson& json, const std::string& line) {
   const std::string inner = line + "  ";
   const char* between = "";
   const auto next = [&] {
@@ -53,14 +53,14 @@ void append(std::string& out, const OrderedJson& json, const std::string& line) 
       next();
       append_text(out, key);
       out += ": ";
-      append(out, value, inner);
+      append_json(out, value, inner);
     }
     out += line + "}";
   } else if (const auto* array = json.get_ptr<const OrderedJson::array_t*>()) {
     out += '[';
     for (const OrderedJson& value : *array) {
       next();
-      append(out, value, inner);
+      append_json(out, value, inner);
     }
     out += line + "]";
   } else if (const auto* text = json.get_ptr<const std::string*>()) {
@@ -87,7 +87,7 @@ void to_json(OrderedJson& json, Count count) {
 
 std::string json_text(const OrderedJson& json) {
   std::string out;
-  append(out, json, "\n");
+  append_json(out, json, "\n");
   return out;
 }
 

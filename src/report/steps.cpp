@@ -17,6 +17,8 @@
 namespace reckon {
 namespace {
 
+using Detail = StepKey::Detail;
+
 // Steps that are read together, under the role of the first: q, k and v; gate and up.
 Role joined(Role role, bool gated) {
   switch (role.part) {
@@ -103,7 +105,6 @@ bool rotates_shared_key(const Program& program, const Op& op) {
 }
 
 StepKey step_key(const Program& program, const Op& op, bool gated) {
-  using Detail = StepKey::Detail;
   const Role role = op.scope.role;
   if (op.stage == Stage::optimizer) {
     return {{}, op.operation == &adamw_operation ? Detail::adamw : Detail::squared_norm};

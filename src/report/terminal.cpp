@@ -36,7 +36,7 @@ int longest_word(const std::string& text) {
 }
 
 // Which of a table's columns are shown, how wide, and how far apart.
-struct Layout {
+struct TableLayout {
   std::vector<std::size_t> columns;
   std::vector<int> widths;
   int gap = usual_gap;
@@ -59,7 +59,7 @@ class TableWriter {
         out += paint_(Painter::bold, line) + "\n";
     }
     bool first = true;
-    for (const Layout& layout : layouts()) {
+    for (const TableLayout& layout : layouts()) {
       if (!first) out += "\n";
       first = false;
       write(out, layout);
@@ -98,8 +98,8 @@ class TableWriter {
   bool is_bar(std::size_t column) const { return table_.columns[column].kind == Column::Kind::bar; }
 
   // These columns, narrowed to fit: from the widest that can give, bars first, then formulas. Nothing: they cannot.
-  std::optional<Layout> fitted(const std::vector<std::size_t>& columns, bool tight) const {
-    Layout layout{columns, {}, usual_gap};
+  std::optional<TableLayout> fitted(const std::vector<std::size_t>& columns, bool tight) const {
+    TableLayout layout{columns, {}, usual_gap};
     for (std::size_t c : columns) layout.widths.push_back(widths_[c].natural);
     const auto least = [&](std::size_t c) { return tight ? widths_[c].tight : widths_[c].least; };
     while (layout.total() > width_) {
@@ -124,7 +124,7 @@ class TableWriter {
 
   // One layout with everything; else without bars, and then without details; else the same in tight columns; else
   // several, each with the first column again.
-  std::vector<Layout> layouts() const {
+  std::vector<TableLayout> layouts() const {
     if (table_.columns.empty()) return {};
     std::vector<std::size_t> columns(table_.columns.size());
     std::iota(columns.begin(), columns.end(), std::size_t{0});
@@ -144,7 +144,7 @@ class TableWriter {
     }
     // Numbers come first then: they are what a table is for.
     std::stable_partition(columns.begin() + 1, columns.end(), [&](std::size_t c) { return table_.columns[c].right; });
-    std::vector<Layout> out;
+    std::vector<TableLayout> out;
     std::size_t next = 1;
     do {
       out.push_back(part(columns, next));
@@ -153,14 +153,14 @@ class TableWriter {
   }
 
   // As many columns from `next` on as fit beside the first, joined ones together where they have room; at least one.
-  Layout part(const std::vector<std::size_t>& all, std::size_t& next) const {
+  TableLayout part(const std::vector<std::size_t>& all, std::size_t& next) const {
     const auto up_to = [&, from = next](std::size_t end) {
       std::vector<std::size_t> columns(all.begin() + static_cast<std::ptrdiff_t>(from),
                                        all.begin() + static_cast<std::ptrdiff_t>(std::min(end, all.size())));
       columns.insert(columns.begin(), all[0]);
       return columns;
     };
-    std::optional<Layout> best;
+    std::optional<TableLayout> best;
     std::size_t end = next;
     const auto take = [&](std::size_t to) {
       const auto wider = fitted(up_to(to), true);
@@ -187,8 +187,8 @@ class TableWriter {
   }
 
   // The last resort, for a single number that leaves little of the terminal: what is beside it is cut.
-  Layout clipped(const std::vector<std::size_t>& columns) const {
-    Layout layout{columns, {}, least_gap};
+  TableLayout clipped(const std::vector<std::size_t>& columns) const {
+    TableLayout layout{columns, {}, least_gap};
     for (std::size_t c : columns) layout.widths.push_back(widths_[c].tight);
     for (int& width : layout.widths) {
       const int over = layout.total() - width_;
@@ -198,13 +198,13 @@ class TableWriter {
   }
 
   // Whether of several columns only the first says something in this row.
-  static bool is_empty(const Layout& layout, const Cells& row) {
+  static bool is_empty(const TableLayout& layout, const Cells& row) {
     return layout.columns.size() > 1 &&
            std::all_of(layout.columns.begin() + 1, layout.columns.end(),
                        [&](std::size_t c) { return c >= row.size() || row[c].text.empty(); });
   }
 
-  void write(std::string& out, const Layout& layout) const {
+  void write(std::string& out, const TableLayout& layout) const {
     if (table_.has_header()) {
       Cells titles;
       for (const Column& column : table_.columns) titles.emplace_back(column.title);
@@ -224,7 +224,8 @@ class TableWriter {
     }
   }
 
-  void write_row(std::string& out, const Layout& layout, const Cells& row, std::string_view style, bool header) const {
+  void write_row(std::string& out, const TableLayout& layout, const Cells& row, std::string_view style,
+                 bool header) const {
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 1;
     for (std::size_t i = 0; i < layout.columns.size(); ++i) {

@@ -62,7 +62,7 @@ Table served_table(const TrainingAmounts& amounts, const std::vector<TrainingRun
   return table;
 }
 
-OrderedJson run_json(const TrainingRun& run) {
+OrderedJson training_json(const TrainingRun& run) {
   OrderedJson json{{"seconds", run.seconds}, {"device_hours", run.device_hours}, {"usd", nullptr}};
   if (run.usd) json["usd"] = *run.usd;
   return json;
@@ -87,7 +87,7 @@ OrderedJson amounts_json(const TrainingAmounts& amounts, const std::vector<Train
                     {"flops", number_json(one.flops)},
                     {"six_nd", number_json(one.six_nd)}};
     if (one.loss) row["loss"] = *one.loss;
-    row["training"] = run_json(runs[i]);
+    row["training"] = training_json(runs[i]);
     json["laws"].push_back(std::move(row));
   }
   if (!amounts.optima.empty()) {
@@ -104,7 +104,7 @@ OrderedJson amounts_json(const TrainingAmounts& amounts, const std::vector<Train
                                          {"reference", one.reference},
                                          {"tokens", number_json(one.tokens)},
                                          {"six_nd", number_json(one.flops)},
-                                         {"training", run_json(runs[amounts.amounts.size() + i])},
+                                         {"training", training_json(runs[amounts.amounts.size() + i])},
                                          {"plain", served_json(one.plain)},
                                          {"same_loss", served_json(one.best)},
                                          {"saved", one.saved}});

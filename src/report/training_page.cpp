@@ -51,9 +51,9 @@ Points smoothed(const Points& points, std::size_t reach) {
   return out;
 }
 
-class Page {
+class TrainingPage {
  public:
-  explicit Page(const std::vector<OrderedJson>& metrics) {
+  explicit TrainingPage(const std::vector<OrderedJson>& metrics) {
     for (const OrderedJson& line : metrics) {
       const std::string kind = word(line, "kind");
       if (kind == "run") run_ = line;
@@ -304,6 +304,6 @@ class Page {
 
 }  // namespace
 
-std::string training_page(const std::vector<OrderedJson>& metrics) { return Page(metrics).text(); }
+std::string training_page(const std::vector<OrderedJson>& metrics) { return TrainingPage(metrics).text(); }
 
 }  // namespace reckon

@@ -229,10 +229,10 @@ EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int
   const bool correlated = activations != nullptr && activations->factor != nullptr && is_quantised(dtype);
   EncodedTensor encoded;
   encoded.bytes.resize(static_cast<std::size_t>(rows * bytes));
-  struct Squares {
+  struct RowSquares {
     double lost = 0, all = 0, weighted_lost = 0, weighted = 0;
   };
-  std::vector<Squares> squares(static_cast<std::size_t>(rows));
+  std::vector<RowSquares> squares(static_cast<std::size_t>(rows));
   constexpr std::int64_t together = 16;
   pool.run((rows + together - 1) / together, [&](std::int64_t task, int) {
     const std::int64_t first = task * together, end = std::min(rows, first + together);
@@ -248,7 +248,7 @@ EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int
       std::byte* to = encoded.bytes.data() + row * bytes;
       if (!correlated) encode_row(dtype, from, columns, weights, to);
       decode(encoding_of(dtype), {to, static_cast<std::size_t>(bytes)}, again);
-      Squares& sum = squares[static_cast<std::size_t>(row)];
+      RowSquares& sum = squares[static_cast<std::size_t>(row)];
       for (std::int64_t i = 0; i < columns; ++i) {
         if (!std::isfinite(from[i])) continue;  // a float keeps it
         const double x = from[i], off = static_cast<double>(again[static_cast<std::size_t>(i)]) - x;
@@ -260,8 +260,8 @@ EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int
       }
     }
   });
-  Squares total;
-  for (const Squares& row : squares) {
+  RowSquares total;
+  for (const RowSquares& row : squares) {
     total.lost += row.lost;
     total.all += row.all;
     total.weighted_lost += row.weighted_lost;

@@ -14,14 +14,14 @@
 namespace reckon {
 namespace {
 
-struct Target {
+struct Destination {
   std::byte* data;
   const Encoding* encoding;
 };
 
 template <class Next>
 void scatter(const std::vector<StoredAxis>& axes, std::size_t axis, std::int64_t offset, const Next& next,
-             const Target& target) {
+             const Destination& target) {
   if (axis == axes.size()) {
     const float value = next();
     return target.encoding->encode(&value, 1, target.data + offset * target.encoding->bytes);
@@ -44,7 +44,7 @@ void save_checkpoint(const Model& model, const Weights& weights, const std::stri
   }
   std::vector<TensorToWrite> tensors;
   std::vector<std::vector<std::byte>> memory;
-  std::unordered_map<std::string, Target> place;
+  std::unordered_map<std::string, Destination> place;
   for (const StoredTensor& tensor : layout.tensors) {
     const DType dtype = types.at(tensor.name);
     std::int64_t elements = 1;

@@ -220,7 +220,7 @@ constexpr std::string_view bloom_patterns[] = {R"( ?[^(\s|[.,!?…。，、।۔
 constexpr std::string_view three_digit_patterns[] = {"[0-9][0-9][0-9]"};
 
 // By Splitter, from line_breaks on.
-const std::array rules = {
+const std::array match_rules = {
     SplitRule{piece_end<line_break>, line_break_patterns},
     SplitRule{piece_end<deepseek_letters>, deepseek_letter_patterns},
     SplitRule{piece_end<deepseek_signs>, deepseek_sign_patterns},
@@ -238,7 +238,7 @@ const std::array rules = {
 }  // namespace
 
 SplitRule match_rule(Splitter splitter) {
-  return rules[static_cast<std::size_t>(splitter) - static_cast<std::size_t>(Splitter::line_breaks)];
+  return match_rules[static_cast<std::size_t>(splitter) - static_cast<std::size_t>(Splitter::line_breaks)];
 }
 
 }  // namespace reckon

@@ -11,8 +11,6 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::json;
-
 enum Kind : std::int32_t { normal = 1, unknown, control, user_defined, unused, byte };
 
 const std::string prefix = "tokenizer.ggml.";
@@ -31,11 +29,11 @@ std::string splitting(const TokenizerSpec& spec) {
 std::string splitter_name(const TokenizerSpec& spec) {
   const std::string wanted = splitting(spec);
   for (const std::string& name : gguf_splitters()) {
-    const Json pairs = {{prefix + "model", "gpt2"},
-                        {prefix + "pre", name},
-                        {prefix + "tokens", {"a"}},
-                        {prefix + "merges", Json::array()},
-                        {prefix + "add_bos_token", false}};
+    const nlohmann::json pairs = {{prefix + "model", "gpt2"},
+                                  {prefix + "pre", name},
+                                  {prefix + "tokens", {"a"}},
+                                  {prefix + "merges", nlohmann::json::array()},
+                                  {prefix + "add_bos_token", false}};
     if (splitting(read_gguf_tokenizer(pairs, name)) == wanted) return name;
   }
   throw Error("the tokenizer cuts a text in a way that GGUF files have no name for");
@@ -98,7 +96,9 @@ class Writer {
   }
 
  private:
-  void add(const std::string& name, Json value) { pairs_.push_back(gguf_pair(prefix + name, std::move(value))); }
+  void add(const std::string& name, nlohmann::json value) {
+    pairs_.push_back(gguf_pair(prefix + name, std::move(value)));
+  }
 
   const std::string& text(TokenId id) const { return spec_.tokens[static_cast<std::size_t>(id)]; }
 

@@ -122,8 +122,8 @@ std::vector<double> link_seconds(const Program& program, const std::vector<Cost>
     std::vector<std::size_t> ops;
     double sent = 0;
   };
-  using Layer = std::tuple<std::int32_t, std::int32_t, Stage, const Operation*, std::int64_t>;
-  std::map<Layer, Message> messages;
+  using Sender = std::tuple<std::int32_t, std::int32_t, Stage, const Operation*, std::int64_t>;
+  std::map<Sender, Message> messages;
   std::vector<double> seconds(program.ops.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];

@@ -54,8 +54,8 @@ constexpr double slowest = 1, longest = 3600;  // seconds of an operation that d
 constexpr std::int64_t large_transfer = std::int64_t{1} << 29;
 
 // The groups of fields that a source can be for.
-constexpr std::string_view groups[] = {"peak",  "memory", "processor", "caches",
-                                       "links", "watts",  "price",     "efficiency"};
+constexpr std::string_view source_groups[] = {"peak",  "memory", "processor", "caches",
+                                              "links", "watts",  "price",     "efficiency"};
 
 std::int64_t figure(Fields& fields, const std::string& name, const Range& range) {
   const std::string expected = fmt::format("{}, as a whole number", range.said);
@@ -238,10 +238,10 @@ Source read_source(Fields& fields) {
                 own && !fields.has("url") ? std::string() : text(fields, "url")};
   if (own && source.url.empty()) return source;
   const auto known = [](const std::string& group) {
-    return std::count(std::begin(groups), std::end(groups), group) > 0;
+    return std::count(std::begin(source_groups), std::end(source_groups), group) > 0;
   };
   if (source.figures.empty() || !std::all_of(source.figures.begin(), source.figures.end(), known))
-    fields.fail("for", fmt::format("an array with some of {}", fmt::join(groups, ", ")));
+    fields.fail("for", fmt::format("an array with some of {}", fmt::join(source_groups, ", ")));
   if (!source.url.starts_with("https://") && !source.url.starts_with("http://"))
     fields.fail("url", "an address that begins with https://");
   return source;

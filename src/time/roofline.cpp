@@ -23,7 +23,7 @@
 namespace reckon {
 namespace {
 
-double number(Count count) { return static_cast<double>(count); }
+double value_of(Count count) { return static_cast<double>(count); }
 
 double element_bytes(DType type) {
   return static_cast<double>(encoding_of(type).bytes) / static_cast<double>(encoding_of(type).elements);
@@ -78,12 +78,12 @@ class Timer {
     // What joins a kernel has its first launch.
     launches_[i] = static_cast<double>(cost.launches) * (launches_of(op) - (first ? 0 : 1));
     if (cost.group != Group::none) return;
-    time.memory = rates_.memory(std::max(0.0, number(cost.read) + changed.read),
-                                std::max(0.0, number(cost.written) + changed.written)) +
+    time.memory = rates_.memory(std::max(0.0, value_of(cost.read) + changed.read),
+                                std::max(0.0, value_of(cost.written) + changed.written)) +
                   (first ? rates_.start() : 0);
     time.copies = rates_.memory(changed.copied, changed.copied);
-    flops_[i] = number(cost.matmul.value());
-    const double all = flops_[i] + number(cost.elementwise.value());
+    flops_[i] = value_of(cost.matmul.value());
+    const double all = flops_[i] + value_of(cost.elementwise.value());
     const bool products = flops_[i] > 0;
     if (products) time.factors = factor_type(program_, op);
     const ComputeType type = products ? rates_.type_of(time.factors) : compute_type_of(precision_of(program_, op));

@@ -19,9 +19,9 @@ namespace {
 // More sequences than anybody decodes at the same time.
 constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
 
-class Searcher {
+class ServingSearcher {
  public:
-  Searcher(const Search& search, const std::optional<double>& goal)
+  ServingSearcher(const Search& search, const std::optional<double>& goal)
       : search_(search),
         goal_(goal),
         budget_(static_cast<std::int64_t>(static_cast<double>(search.hardware.profile.memory_bytes) *
@@ -247,25 +247,25 @@ class Searcher {
 };
 
 // That the most frugal layout takes of a device.
-std::optional<std::int64_t> bytes_on(Search search, std::int64_t devices) {
+std::optional<std::int64_t> serving_bytes_on(Search search, std::int64_t devices) {
   search.hardware.devices = devices;
-  const std::optional<TooLarge> frugal = Searcher(search, std::nullopt).most_frugal();
+  const std::optional<TooLarge> frugal = ServingSearcher(search, std::nullopt).most_frugal();
   return frugal ? std::optional(frugal->memory.total()) : std::nullopt;
 }
 
 }  // namespace
 
 ServingPlans search_serving(const Search& search, const std::optional<double>& token_seconds) {
-  return Searcher(search, token_seconds).run();
+  return ServingSearcher(search, token_seconds).run();
 }
 
 std::string what_would_fit_serving(const Search& search) {
-  Searcher searcher(search, std::nullopt);
+  ServingSearcher searcher(search, std::nullopt);
   const std::optional<TooLarge> frugal = searcher.most_frugal();
   if (!frugal) return "";
   return does_not_fit(search, *frugal, searcher.budget()) +
          devices_that_would_do(search.hardware.devices, 0, searcher.budget(), searcher.left_out(),
-                               [&](std::int64_t n) { return bytes_on(search, n); });
+                               [&](std::int64_t n) { return serving_bytes_on(search, n); });
 }
 
 }  // namespace reckon

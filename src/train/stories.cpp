@@ -24,12 +24,12 @@ struct Variable {
 };
 
 // A slot, or a piece of text between slots.
-struct Part {
+struct SentencePart {
   std::string text;                  // of a piece of text; empty: a slot
   std::size_t variable = 0;          // its place in Grammar::variables
   std::vector<std::string> written;  // for each word of the variable, what stands in the slot
 };
-using Sentence = std::vector<Part>;
+using Sentence = std::vector<SentencePart>;
 
 struct Scene {
   std::string_view name;
@@ -99,14 +99,14 @@ std::size_t place_of(std::string_view name, const List& list, std::string_view k
   return static_cast<std::size_t>(found - list.begin());
 }
 
-Part slot_of(std::string_view text, const std::vector<Variable>& variables) {
+SentencePart slot_of(std::string_view text, const std::vector<Variable>& variables) {
   std::string slot(text);
   slot.front() = lower(slot.front());
   const std::size_t space = slot.find(' ');
   const bool is_form = space != std::string::npos || gendered_form(slot);
   const std::string form = is_form ? slot.substr(0, space) : "";
   const std::string variable = space != std::string::npos ? slot.substr(space + 1) : is_form ? "hero" : slot;
-  Part part;
+  SentencePart part;
   part.variable = place_of(variable, variables, "variable");
   for (const Word& word : variables[part.variable].words) {
     part.written.push_back(inflected(word, form, is_upper(text.front())));
@@ -207,7 +207,8 @@ std::string story(Random random) {
     }
     for (const Sentence& sentence : *choice) {
       if (!text.empty()) text += ' ';
-      for (const Part& part : sentence) text += part.text.empty() ? part.written[word_of(part.variable)] : part.text;
+      for (const SentencePart& part : sentence)
+        text += part.text.empty() ? part.written[word_of(part.variable)] : part.text;
     }
   }
   return text;
@@ -216,7 +217,7 @@ std::string story(Random random) {
 // Whether the text is the sentence from this part on, for some words of the variables that have none yet.
 bool matches(const Sentence& sentence, std::size_t part, std::string_view text, Bound& bound) {
   if (part == sentence.size()) return text.empty();
-  const Part& now = sentence[part];
+  const SentencePart& now = sentence[part];
   const auto rest_matches = [&](std::string_view written) {
     return text.starts_with(written) && matches(sentence, part + 1, text.substr(written.size()), bound);
   };

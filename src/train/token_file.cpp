@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view magic = "RCKNTOKS";
 constexpr std::size_t header_size = 64;
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t file_version = 1;
 constexpr std::int64_t most_in_two_bytes = 65536;
 
 template <class Integer>
@@ -69,7 +69,7 @@ void TokenFileWriter::add(std::span<const std::int32_t> ids) {
 void TokenFileWriter::commit() {
   std::array<std::byte, header_size> header{};
   std::memcpy(header.data(), magic.data(), magic.size());
-  put(&header[8], version);
+  put(&header[8], file_version);
   put(&header[12], width_of(vocab_size_));
   put(&header[16], static_cast<std::uint64_t>(vocab_size_));
   put(&header[24], static_cast<std::uint64_t>(count_));
@@ -88,8 +88,8 @@ TokenFile::TokenFile(const std::filesystem::path& path) : path_(path), file_(pat
     refuse(fmt::format("ends within its header: it has {} bytes; expected {} or more", grouped(bytes.size()),
                        header_size));
   }
-  if (const auto found = get<std::uint32_t>(&bytes[8]); found != version) {
-    refuse(fmt::format("is a token file of version {}; expected {}", found, version));
+  if (const auto found = get<std::uint32_t>(&bytes[8]); found != file_version) {
+    refuse(fmt::format("is a token file of version {}; expected {}", found, file_version));
   }
   width_ = get<std::uint32_t>(&bytes[12]);
   if (width_ != 2 && width_ != 4) refuse(fmt::format("has ids of {} bytes; expected 2 or 4", width_));
