@@ -57,6 +57,8 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
        "hybrid_layer_ids is an array of 1; expected the 6 layers that are hybrid"},
       {"zamba2", "", "hybrid_layer_ids", json::array({11, 5, 17, 23, 29, 35}), "that are hybrid, in order"},
       {"zamba2", "", "layer_types", json(38, "hybrid"), "expected what layers_block_type says"},
+      {"ernie4_5_moe", "", "moe_layer_end_index", 2.5, "expected a whole number, or -1 for the last layer"},
+      {"ernie4_5_moe", "", "moe_layer_end_index", -2, "expected a whole number, or -1 for the last layer"},
       {"hy_v3", "", "expert_hidden_dim", json::array({1}),
        "but expert_hidden_dim is an array of 1; they are two names"},
       {"deepseek_v4", "", "compress_rope_theta", "160000", "compress_rope_theta is \"160000\", a string; expected"},

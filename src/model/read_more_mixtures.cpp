@@ -266,10 +266,13 @@ Model read_ernie4_5_moe(Fields& config) {
   mixture.expert.bias = false;
   const auto layers = static_cast<std::int64_t>(model.layers.size());
   const std::int64_t first = config.count("moe_layer_start_index", 1), interval = config.size("moe_layer_interval", 1);
-  const auto end = static_cast<std::int64_t>(config.number("moe_layer_end_index", -1));
-  const std::int64_t last = end == -1 ? layers - 1 : end;
-  set_mixture(model, mixture,
-              [=](std::int64_t layer) { return (layer + 1) % interval == 0 && layer >= first && layer <= last; });
+  const double end = config.number("moe_layer_end_index", -1);
+  if (end < -1 || end != std::floor(end))
+    config.fail("moe_layer_end_index", "a whole number, or -1 for the last layer");
+  const double last = end == -1 ? static_cast<double>(layers - 1) : end;
+  set_mixture(model, mixture, [=](std::int64_t layer) {
+    return (layer + 1) % interval == 0 && layer >= first && static_cast<double>(layer) <= last;
+  });
   // A guard of the division; of its training.
   if (config.number("moe_norm_min", 1e-12) > 1e-6) config.fail("moe_norm_min", "at most 1e-6, a guard of a division");
   config.ignore({"moe_capacity", "moe_gate", "moe_use_aux_free", "moe_layer_start_index"});
