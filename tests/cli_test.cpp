@@ -674,14 +674,14 @@ TEST_F(ProgramTest, ASweepThatCannotFinishPrintsWhatThereIsAndFails) {
   EXPECT_NE(result.err.find("is past 2^127 - 1"), std::string::npos) << result.err;
 }
 
-// One layer more each time: the difference is that of one block, and nothing is left out on the way.
+// Three layers more each time: the difference is that of three blocks, and nothing is left out on the way.
 TEST_F(ProgramTest, SweepsTheDepthToItsLimitInSteps) {
-  const Json points = json({"sweep", "deepseek-v3", "--layers", "1..100000:1"}).at("points");
-  ASSERT_EQ(points.size(), 100'000u);
+  const Json points = json({"sweep", "deepseek-v3", "--layers", "1..100000:3"}).at("points");
+  ASSERT_EQ(points.size(), 33'334u);
   // attention, two norms, router, 256 experts and a shared one of 3·d·2,048, with d = 7,168
   const std::int64_t block = 187'107'328 + 2 * 7'168 + 256 * 7'168 + std::int64_t{257} * 3 * 7'168 * 2'048;
   EXPECT_EQ(points.back().at("value"), 100'000);
-  EXPECT_EQ(points[60].at("parameters"), 671'026'404'352);
+  EXPECT_EQ(points[20].at("parameters"), 671'026'404'352);
   EXPECT_EQ(points.back().at("parameters"), 671'026'404'352 + (100'000 - 61) * block);
 }
 
