@@ -67,7 +67,8 @@ TEST_P(Together, SessionsOfDifferentLengthsHaveTheBitsThatEachHasAlone) {
 
 TEST_P(Together, AForkGoesOnAsItsTextWould) {
   Engine engine = tiny_engine(GetParam(), {.threads = 1, .sessions = 3, .capacity = 24, .chunk = 5});
-  const Ids text = numbered_text(engine.model().vocab_size, 12, 1), other = numbered_text(engine.model().vocab_size, 12, 2);
+  const Ids text = numbered_text(engine.model().vocab_size, 12, 1),
+            other = numbered_text(engine.model().vocab_size, 12, 2);
   Session first = engine.session();
   first.run(std::span(text).first(8), Logits::none);
   Session second = first.fork();

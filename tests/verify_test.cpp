@@ -223,14 +223,14 @@ TEST(VerifyAgainst, TheReferenceSendsTokensToTheExpertsThatTheCpuChose) {
   const auto experts = static_cast<std::int64_t>(find<Mixture>(model.layers[0])->n_experts);
   Workload one;
   one.tokens = 1;
-  Weights weights = Weights::filled(
-      expand(logical_program(model, one)), DType::float32, [](const Tensor& tensor, std::int64_t first, std::span<float> to) {
-        for (std::size_t i = 0; i < to.size(); ++i) {
-          std::int64_t element = first + static_cast<std::int64_t>(i);
-          if (tensor.scope.role.part == Part::router) element %= tensor.shape[-1].size;
-          to[i] = 0.1F * static_cast<float>(element * element % 23) - 1;
-        }
-      });
+  Weights weights = Weights::filled(expand(logical_program(model, one)), DType::float32,
+                                    [](const Tensor& tensor, std::int64_t first, std::span<float> to) {
+                                      for (std::size_t i = 0; i < to.size(); ++i) {
+                                        std::int64_t element = first + static_cast<std::int64_t>(i);
+                                        if (tensor.scope.role.part == Part::router) element %= tensor.shape[-1].size;
+                                        to[i] = 0.1F * static_cast<float>(element * element % 23) - 1;
+                                      }
+                                    });
   int changed = 0;
   Sabotage sabotage;
   sabotage.done = [&](const HostExecutable& executable, std::size_t op) {
