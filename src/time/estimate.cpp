@@ -95,10 +95,10 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   result.bubble = seconds.bubble;
   result.seconds = seconds.total();
   // One rank of each stage of the pipeline: the last has the head, and layers may differ.
-  const auto ranks_of_stage = static_cast<double>(hardware.devices / layout.pipeline);
+  const std::int64_t ranks_of_stage = hardware.devices / layout.pipeline;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const Computed computed = computed_by(timed[i].compiled.lowered, timed[i].timing, rates);
-    const double ranks = static_cast<double>(stages[i].count) * ranks_of_stage;
+    const auto ranks = static_cast<double>(stages[i].count * ranks_of_stage);
     result.computed += ranks * computed.flops;
     result.at_peaks += ranks * computed.seconds;
   }
