@@ -4,6 +4,7 @@
 
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "files/gguf.h"
 #include "files/numbers.h"
@@ -53,7 +54,8 @@ TensorFile read_shards(TensorFile given, std::int64_t count) {
   TensorFile all;
   std::unordered_set<std::string> names;
   for (std::int64_t i = 0; i < count; ++i) {
-    TensorFile one = i == own ? std::move(given) : read_one(path.parent_path() / (stem + shard_ending(i, count)));
+    TensorFile one =
+        i == own ? std::exchange(given, {}) : read_one(path.parent_path() / (stem + shard_ending(i, count)));
     TensorFile::File& file = one.files.front();
     if (number_of(file, "split.no", -1) != i || number_of(file, "split.count", 1) != count)
       throw Error(fmt::format("{}: says to be shard {} of {}, expected {} of {}", file.path.string(),

@@ -260,7 +260,7 @@ std::vector<Efficiency::Transfer> read_transfers(Fields& fields, const std::stri
 }
 
 std::string operation_name(Fields& fields) {
-  const std::string name = text(fields, "name");
+  std::string name = text(fields, "name");
   for (const Operation* operation : all_operations())
     if (operation->name == name) return name;
   std::vector<std::string> names;
