@@ -246,6 +246,13 @@ TEST(TrainingPage, ShowsTheLimitWithItsSpreadWhereItWasMeasuredThreeTimes) {
   EXPECT_NE(page.find("measured 3 times in between: 90 to 210 GFLOP/s"), std::string::npos);
 }
 
+TEST(TrainingPage, SaysWhereARunDoesNotTellItsSteps) {
+  const std::vector<nlohmann::ordered_json> lines = {{{"kind", "run"}, {"model", "m"}, {"bytes", {{"weights", 1}}}},
+                                                     {{"kind", "step"}, {"step", 1e300}, {"loss", 2}, {"seconds", 1}}};
+  const std::string page = training_page(lines);
+  EXPECT_NE(page.find("<b>unknown</b><small>of unknown</small>"), std::string::npos) << page;
+}
+
 TEST(TrainView, ThePanelFitsSmallTerminals) {
   RunFacts facts{
       "a-model-with-a-name-that-is-longer-than-a-line", 131392, 8, 32, 1, 1 << 30, 1 << 30, 2 << 20, 3 << 20};

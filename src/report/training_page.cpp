@@ -26,6 +26,11 @@ double number(const OrderedJson& line, const char* key) {
   return found != line.end() && found->is_number() ? found->get<double>() : NAN;
 }
 
+// A whole number with its thousands apart; what is none, or beyond what a double holds exactly, is unknown.
+std::string whole(double value) {
+  return std::abs(value) <= 9007199254740992.0 ? grouped(static_cast<std::int64_t>(value)) : "unknown";
+}
+
 std::string word(const OrderedJson& line, const char* key) {
   const auto found = line.find(key);
   return found != line.end() && found->is_string() ? found->get<std::string>() : "";
@@ -111,8 +116,7 @@ class TrainingPage {
     const double seconds = number(last, "seconds");
     const std::optional<Spread> limit = spread_of(limits_);
     std::string out = "<div class=\"cards\">";
-    out += card("steps", grouped(static_cast<std::int64_t>(number(last, "step"))),
-                fmt::format("of {}", grouped(static_cast<std::int64_t>(number(chosen, "steps")))));
+    out += card("steps", whole(number(last, "step")), fmt::format("of {}", whole(number(chosen, "steps"))));
     const Points losses = points(steps_, "loss");
     out += card("loss", fmt::format("{:.4f}", smoothed(losses, 10).back().second),
                 fmt::format("{:.4f} at first", losses.front().second));
@@ -262,11 +266,13 @@ class TrainingPage {
     }
     const OrderedJson& bytes = run_["bytes"];
     const double arena = number(bytes, "arena"), high = number(end_, "arena_high_water_bytes");
-    const auto size = [](double value) { return binary_bytes(static_cast<std::int64_t>(value)); };
+    const auto size = [](double value) {
+      return std::isfinite(value) ? binary_bytes(static_cast<std::int64_t>(value)) : "unknown";
+    };
     out += row("activations", size(arena), std::isfinite(high) ? size(high) : "",
                !std::isfinite(high) ? ""
                : high == arena      ? "equal to the byte"
-                                    : fmt::format("{} bytes apart", grouped(high - arena)));
+                                    : fmt::format("{} bytes apart", whole(high - arena)));
     const double kept = number(bytes, "weights") + number(bytes, "gradients") + number(bytes, "moments");
     out += row("weights, gradients, moments", size(kept), "",
                fmt::format("{} + {} + {}", size(number(bytes, "weights")), size(number(bytes, "gradients")),
@@ -279,8 +285,7 @@ class TrainingPage {
     std::string out = "<h2>What it writes</h2><div class=\"samples\">";
     for (std::size_t i = samples_.size(); i-- > 0;) {
       out += fmt::format("<div class=\"sample\"><small>step {}</small><pre>{}</pre></div>",
-                         grouped(static_cast<std::int64_t>(number(*samples_[i], "step"))),
-                         escape_html(word(*samples_[i], "text")));
+                         whole(number(*samples_[i], "step")), escape_html(word(*samples_[i], "text")));
     }
     return out + "</div>\n";
   }
