@@ -60,7 +60,7 @@ std::optional<std::vector<bool>> read_numbers(Fields& config, Text field, std::s
 // both are there, they agree.
 std::vector<Kind> read_attending(Fields& config, Text words, Text numbers, std::size_t layers, Kind usual) {
   const std::optional<std::vector<bool>> attends = read_numbers(config, numbers, layers);
-  const std::vector<Kind> kinds = read_kinds(config, words, layers, [&](std::int64_t layer) {
+  std::vector<Kind> kinds = read_kinds(config, words, layers, [&](std::int64_t layer) {
     return attends ? !(*attends)[static_cast<std::size_t>(layer)] : usual == Kind::recurrence;
   });
   for (std::size_t i = 0; attends && i < layers; ++i)
