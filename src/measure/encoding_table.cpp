@@ -51,6 +51,7 @@ std::vector<DType> encodings_of(const ModelExport& model, const std::vector<DTyp
   for (std::size_t i = 0; i < types.size(); ++i)
     if (model.tensors()[i].quantisable) elements[types[i]] += model.tensors()[i].elements();
   std::vector<DType> found;
+  found.reserve(elements.size());
   for (const auto& [dtype, count] : elements) found.push_back(dtype);
   std::stable_sort(found.begin(), found.end(), [&](DType a, DType b) { return elements[a] > elements[b]; });
   return found;
