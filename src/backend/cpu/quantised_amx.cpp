@@ -10,7 +10,7 @@
 namespace reckon {
 namespace {
 
-constexpr std::int64_t block = 16, step = 32, piece = block * step;  // rows, or columns; elements of K; both
+constexpr std::int64_t block = 16;  // rows, or columns
 
 }  // namespace
 
@@ -24,6 +24,8 @@ std::int64_t amx_packed(std::int64_t rows, std::int64_t k) { return (rows + bloc
 HWY_PUSH_ATTRIBUTES("avx2,fma,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,amx-tile,amx-bf16")
 namespace reckon {
 namespace {
+
+constexpr std::int64_t step = 32, piece = block * step;  // elements of K, and those of a block
 
 inline __m512 floats_of(__m512i v) {  // (g++ 12 warns wrongly about _mm512_cvtepi32_ps: GCC bug 105593)
   return _mm512_maskz_cvtepi32_ps(0xffff, v);

@@ -212,7 +212,7 @@ void many_of(const Tile& t, float* scratch) {
   for (std::int64_t begin = 0; begin < t.k; begin += unpacked_depth) {
     const std::int64_t depth = std::min(unpacked_depth, t.k - begin);
     const std::int64_t apart = depth / P::unit * P::bytes_of_unit;
-    PanelRows x;
+    PanelRows x{};
     float* results = by_amx ? scratch : rows_for_panels<Block>(t, begin, depth, scratch, x);  // as wide as whole panels
     auto* panels = reinterpret_cast<std::uint8_t*>(results + t.m * quantised_columns);
     panels += -reinterpret_cast<std::uintptr_t>(panels) % 64;
