@@ -51,7 +51,8 @@ class Labels {
     // Behind the dot or before it, on its height, and then farther and farther above and below.
     constexpr int tries = 16;
     for (int i = 0; i < tries; ++i) {
-      const double away = i == 0 ? 0 : (i % 2 == 0 ? 1 : -1) * 9.0 * ((i + 1) / 2);
+      const int steps = (i + 1) / 2;
+      const double away = 9.0 * (i % 2 == 0 ? steps : -steps);
       for (const bool before : {false, true}) {
         const double from = before ? x - 8 - width : x + 8, middle = y + away;
         const Box box{from, middle - 7, from + width, middle + 7};

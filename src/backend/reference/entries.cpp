@@ -40,7 +40,7 @@ void entries(const Call& c) {
       const std::size_t first = a.overlaps && e > 0 ? e * rate - rate : e * rate, end = e * rate + rate;
       double squares = 0;
       for (std::size_t i = 0; i < width; ++i) {
-        double sum = 0, total = 0, most = -INFINITY;
+        double sum = 0, total = 0, most = -double{INFINITY};
         const auto element = [&](std::size_t p) { return a.overlaps && p >= e * rate ? width + i : i; };
         const auto score = [&](std::size_t p) {
           const std::size_t at = element(p);
