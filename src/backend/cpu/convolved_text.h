@@ -20,7 +20,7 @@ class ConvolvedText {
   // nullptr before the text; t < 0 is before what is new.
   const float* at(std::int64_t b, std::int64_t t) const {
     if (t >= 0) return x_.floats() + b * x_.stride[0] + t * x_.stride[1];
-    return !cache_.there() || starts_[b] == 0 ? nullptr : cache_.position(b, 0) + (before_ + t) * row_;
+    return starts_ == nullptr || starts_[b] == 0 ? nullptr : cache_.position(b, 0) + (before_ + t) * row_;
   }
   // That row; zeros before the text.
   void copy(std::int64_t b, std::int64_t t, float* to) const {

@@ -38,9 +38,11 @@ void close_groups(float* choice, std::int64_t experts, const RouteAttributes& a,
     count_elementwise(top - 1);
   }
   largest(group_scores, groups, a.active_groups, open);
+  float closed = 0;
+  if (!a.closed_as_zero) closed = -std::numeric_limits<float>::infinity();
   for (std::int32_t g = 0; g < groups; ++g) {
     if (std::find(open, open + a.active_groups, g) != open + a.active_groups) continue;
-    std::fill_n(choice + g * size, size, a.closed_as_zero ? 0.0f : -std::numeric_limits<float>::infinity());
+    std::fill_n(choice + g * size, size, closed);
   }
 }
 
