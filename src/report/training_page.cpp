@@ -26,9 +26,15 @@ double number(const OrderedJson& line, const char* key) {
   return found != line.end() && found->is_number() ? found->get<double>() : NAN;
 }
 
-// A whole number with its thousands apart; what is none, or beyond what a double holds exactly, is unknown.
-std::string whole(double value) {
-  return std::abs(value) <= 9007199254740992.0 ? grouped(static_cast<std::int64_t>(value)) : "unknown";
+// What a number of a file stands for, as a whole one; what is none, or beyond what a double holds exactly, is unknown.
+std::string unknown_or(double value, std::string (*words)(std::int64_t)) {
+  return std::abs(value) <= 9007199254740992.0 ? words(static_cast<std::int64_t>(value)) : "unknown";
+}
+std::string whole_words(double value) {
+  return unknown_or(value, [](std::int64_t number) { return grouped(number); });
+}
+std::string byte_words(double value) {
+  return unknown_or(value, [](std::int64_t bytes) { return binary_bytes(bytes); });
 }
 
 std::string word(const OrderedJson& line, const char* key) {
@@ -116,7 +122,7 @@ class TrainingPage {
     const double seconds = number(last, "seconds");
     const std::optional<Spread> limit = spread_of(limits_);
     std::string out = "<div class=\"cards\">";
-    out += card("steps", whole(number(last, "step")), fmt::format("of {}", whole(number(chosen, "steps"))));
+    out += card("steps", whole_words(number(last, "step")), fmt::format("of {}", whole_words(number(chosen, "steps"))));
     const Points losses = points(steps_, "loss");
     out += card("loss", fmt::format("{:.4f}", smoothed(losses, 10).back().second),
                 fmt::format("{:.4f} at first", losses.front().second));
@@ -266,17 +272,14 @@ class TrainingPage {
     }
     const OrderedJson& bytes = run_["bytes"];
     const double arena = number(bytes, "arena"), high = number(end_, "arena_high_water_bytes");
-    const auto size = [](double value) {
-      return std::isfinite(value) ? binary_bytes(static_cast<std::int64_t>(value)) : "unknown";
-    };
-    out += row("activations", size(arena), std::isfinite(high) ? size(high) : "",
+    out += row("activations", byte_words(arena), std::isfinite(high) ? byte_words(high) : "",
                !std::isfinite(high) ? ""
                : high == arena      ? "equal to the byte"
-                                    : fmt::format("{} bytes apart", whole(high - arena)));
+                                    : fmt::format("{} bytes apart", whole_words(high - arena)));
     const double kept = number(bytes, "weights") + number(bytes, "gradients") + number(bytes, "moments");
-    out += row("weights, gradients, moments", size(kept), "",
-               fmt::format("{} + {} + {}", size(number(bytes, "weights")), size(number(bytes, "gradients")),
-                           size(number(bytes, "moments"))));
+    out += row("weights, gradients, moments", byte_words(kept), "",
+               fmt::format("{} + {} + {}", byte_words(number(bytes, "weights")), byte_words(number(bytes, "gradients")),
+                           byte_words(number(bytes, "moments"))));
     return out + "</tbody></table>\n";
   }
 
@@ -285,7 +288,7 @@ class TrainingPage {
     std::string out = "<h2>What it writes</h2><div class=\"samples\">";
     for (std::size_t i = samples_.size(); i-- > 0;) {
       out += fmt::format("<div class=\"sample\"><small>step {}</small><pre>{}</pre></div>",
-                         whole(number(*samples_[i], "step")), escape_html(word(*samples_[i], "text")));
+                         whole_words(number(*samples_[i], "step")), escape_html(word(*samples_[i], "text")));
     }
     return out + "</div>\n";
   }
